@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from importlinter.cli import lint_imports
+
+from family_recall.english import kinship, lexicon, text
 
 ROOT = Path(__file__).parents[1]
 NATIVE = ("numpy", "apsw", "sqlite_vec", "onnxruntime", "tokenizers", "igraph._igraph")
@@ -47,10 +51,7 @@ def test_every_contract_is_about_the_whole_package() -> None:
 
     assert contracts["Imports point down"]["exhaustive"]
     assert contracts["Imports point down"]["containers"] == ["family_recall"]
-    assert set(contracts) - set(exceptions) == {
-        "Imports point down",
-        "Time expressions stand alone",
-    }
+    assert set(contracts) - set(exceptions) == {"Imports point down"}
     assert exceptions["Only stores speak to SQLite"] == ["family_recall.store.** -> *"]
     assert exceptions["Only encoders speak to ONNX Runtime"] == ["family_recall.encoders.** -> *"]
 
@@ -68,6 +69,46 @@ def test_one_module_loads_igraph() -> None:
     }
 
     assert users == {"recall/sources/graph_engine.py"}
+
+
+WORDS_ELSEWHERE = {
+    "recall/sources/graph.py": "the relations between things that the neural design names",
+    "store/timeline_queries.py": "pronouns by which a fact is about its author",
+    "store/words.py": "stems of time expressions",
+}
+"""Files besides `english` that know words of the language, and which: no more may come."""
+
+
+def word_lists(tree: ast.AST) -> Iterator[str]:
+    """Yield the patterns, and the literal lists of words, of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            function = node.func
+            is_pattern = isinstance(function.value, ast.Name) and function.value.id == "re"
+            arguments = node.args if is_pattern else [function.value] * (function.attr == "split")
+            constants = [part for each in arguments for part in ast.walk(each)]
+        elif isinstance(node, ast.Set | ast.List | ast.Tuple):
+            constants = list(node.elts)
+        else:
+            continue
+        texts = [part.value for part in constants if isinstance(part, ast.Constant)]
+        if isinstance(node, ast.Call) or all(re.fullmatch("[a-z'-]+", str(t)) for t in texts):
+            yield " ".join(map(str, texts))
+
+
+def test_english_is_read_in_one_package() -> None:
+    """No pattern and no list of words elsewhere in the engine holds three everyday words."""
+    package = ROOT / "family_recall"
+    known = {*text.STOP_WORDS, *kinship.KINSHIP_ROLES, *lexicon.MONTHS, *lexicon.WEEKDAYS}
+    elsewhere = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if path.relative_to(package).parts[0] not in {"english", "apps"}
+        for words in word_lists(ast.parse(path.read_text(encoding="utf-8")))
+        if len(known.intersection(re.findall(r"(?<![\w\\])[a-z]{2,}(?!\w)", words))) >= 3
+    }
+
+    assert elsewhere == set(WORDS_ELSEWHERE)
 
 
 def test_importing_loads_no_native_library() -> None:

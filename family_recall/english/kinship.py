@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from .text import STOP_WORDS, normalise
@@ -111,8 +111,8 @@ _NOUNS = (
     ("sibling", "f", "sister sis stepsister"),
     ("sibling", "m", "brother bro stepbrother"),
     ("grandparent", "", "grandparent"),
-    ("grandparent", "f", "grandmother grandma granny gran nan nana nanna"),
-    ("grandparent", "m", "grandfather grandpa granddad grandad"),
+    ("grandparent", "f", "grandmother grandma granny gran nan nana nanna nani dadi"),
+    ("grandparent", "m", "grandfather grandpa granddad grandad dada"),
     ("grandchild", "", "grandchild"),
     ("grandchild", "f", "granddaughter"),
     ("grandchild", "m", "grandson"),
@@ -253,6 +253,15 @@ SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {
 SORT_OF_TITLE = {noun: sort for noun, sort in SORT_OF_NOUN.items() if sort in {"f", "m"}} | {
     "mrs": "f", "ms": "f", "miss": "f", "mr": "m",
 }  # fmt: skip
+FAMILY_LINKS = frozenset(
+    """
+    parent child spouse sibling grandparent grandchild cousin pet owner godparent godchild in-law
+    """.split()
+) | {
+    "aunt or uncle", "niece or nephew", "parent-in-law", "child-in-law", "sibling-in-law",
+    "former spouse",
+}  # fmt: skip
+"""Links between family members, and between a pet and its owner."""
 _POSSESSIVE = re.compile(r"['’]s?(?=\s)")
 _OPENING = frozenset({"is", "was", "the", "a", "an", "my", "our", "their", "his", "her"})
 
@@ -313,3 +322,86 @@ def _composed(owners: list[str], last: str) -> RelationMeaning | None:
         if any(path in group for group in groups):
             return RelationMeaning(link, end.subject, order=end.order)
     return None
+
+
+OURS = frozenset({"my", "our"})
+_ADJECTIVES = frozenset(
+    "little big older elder younger dear lovely baby twin own late new best".split()
+) | frozenset(ORDERS)
+"""Words that may stand between *my* and *sister*."""
+NOT_THE_ASKERS = frozenset(
+    """
+    a an the this that these those his her their your whose every each some any no another
+    great step foster ex former future late half
+    """.split()
+)
+"""Words after which *grandma* is not the asker's own."""
+_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+def may_name_kin(words: Iterable[str]) -> bool:
+    """Whether a text with some words, normalised, may have phrases; few have."""
+    return not _FIRST_ROLE_WORDS.isdisjoint(words)
+
+
+@dataclass(frozen=True, slots=True)
+class KinWord:
+    """One word of a text: as written, normalised, where, and whether it is a possessive."""
+
+    text: str
+    plain: str
+    start: int
+    end: int
+    is_possessive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RoleWords:
+    """A role as a text names it: the noun, its first and last word, and the word before them."""
+
+    noun: str
+    first: int
+    last: int
+    order: str
+    before: int
+
+
+def role_at(words: Sequence[KinWord], at: int) -> RoleWords | None:
+    """Return the role whose noun begins at a word, with the adjective before it."""
+    if words[at].plain not in _FIRST_ROLE_WORDS:
+        return None
+    noun = longest_name(words[at : at + LONGEST_ROLE], KINSHIP_ROLES)
+    if not noun:
+        return None
+    last = at + noun.count(" ")
+    if noun in ORDERS and last + 1 < len(words) and role_at(words, last + 1) is not None:
+        return None  # an adjective: *my eldest daughter*
+    order, before = "", at - 1
+    if before >= 0 and words[before].plain in _ADJECTIVES:
+        order = ORDERS.get(words[before].plain, "")
+        before -= 1
+    return RoleWords(noun, at, last, order, before)
+
+
+def kin_words(text: str) -> list[KinWord]:
+    """Return the words of a text."""
+    return [
+        KinWord(
+            match.group(),
+            normalise(match.group()),
+            *match.span(),
+            is_possessive=match.group()[-2:] in {"'s", "’s"}
+            or text[match.end() :][:1] in {"'", "’"},
+        )
+        for match in _WORD.finditer(text)
+    ]
+
+
+def longest_name(words: Sequence[KinWord], known: Container[str]) -> str:
+    """Return the longest known name that begins at the first word, or an empty text."""
+    for n in range(len(words), 0, -1):
+        name = " ".join(word.plain for word in words[:n])
+        if name in known:
+            return name
+    return ""

@@ -22,9 +22,9 @@ from family_recall.learn.samples import (
     why_not_learnable,
 )
 from family_recall.recall.dataflow import Profile
-from family_recall.recall.question.sketch import question_hash, sketch_of
 from family_recall.recall.ranking.learned_weights import LEARNING_PROFILE, personal_profile
 from family_recall.recall.ranking.profiles import find_profile
+from family_recall.recall.ranking.rejected import question_hash, sketch_of
 from family_recall.store.logs.feedback import (
     FeedbackEntry,
     FeedbackLog,

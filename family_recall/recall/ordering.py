@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from family_recall.deadline import stopped_by
 from family_recall.encoders.base import PairScorer
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.question.sketch import question_hash, sketch_of
 from family_recall.recall.ranking import reranker
 from family_recall.recall.ranking.deduplication import collapse_duplicates
 from family_recall.recall.ranking.diversify import (
@@ -19,7 +18,12 @@ from family_recall.recall.ranking.diversify import (
     word_jaccard,
 )
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.rejected import rejected_rows, set_last
+from family_recall.recall.ranking.rejected import (
+    question_hash,
+    rejected_rows,
+    set_last,
+    sketch_of,
+)
 from family_recall.recall.ranking.reranker import first_was_read
 from family_recall.recall.runner import Runner, question_tokens
 from family_recall.store.ids import among

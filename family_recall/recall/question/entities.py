@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from family_recall.english.kinship import may_name_kin
 from family_recall.english.relations import ASKER_WORDS
 from family_recall.english.text import (
     LONGEST_NAME,
@@ -15,7 +16,7 @@ from family_recall.english.text import (
     normalise,
     words_in,
 )
-from family_recall.recall.question.kin_phrases import KinPhrases, Phrase, may_name_kin
+from family_recall.recall.question.kin_phrases import KinPhrases, Phrase
 from family_recall.recall.question.kinship import names_of
 from family_recall.recall.question.misspellings import URL_WORDS, misspelt_names
 from family_recall.store.graph import Entity

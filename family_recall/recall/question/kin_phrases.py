@@ -6,11 +6,21 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.english.kinship import KINSHIP_ROLES, LONGEST_ROLE, ORDERS, TITLES
+from family_recall.english.kinship import (
+    KINSHIP_ROLES,
+    NOT_THE_ASKERS,
+    OURS,
+    TITLES,
+    KinWord,
+    RoleWords,
+    kin_words,
+    longest_name,
+    may_name_kin,
+    role_at,
+)
 from family_recall.english.text import LONGEST_NAME, STOP_WORDS, names_in, normalise
 from family_recall.recall.question.kinship import MAX_STEPS, Relatives, is_one, relatives
 from family_recall.store.graph import Entity
@@ -21,28 +31,8 @@ from family_recall.types import Scope
 MAX_CHAIN = 4
 """Relations in all the roles of one phrase: *my aunt's daughter* has three."""
 
-_OURS = frozenset({"my", "our"})
-_ADJECTIVES = frozenset(
-    "little big older elder younger dear lovely baby twin own late new best".split()
-) | frozenset(ORDERS)
-"""Words that may stand between *my* and *sister*."""
-_NOT_THE_ASKERS = frozenset(
-    """
-    a an the this that these those his her their your whose every each some any no another
-    great step foster ex former future late half
-    """.split()
-)
-"""Words after which *grandma* is not the asker's own."""
-_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
 _MAX_ROLES = 8
 """Roles of one question that are looked up."""
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-
-
-def may_name_kin(words: Iterable[str]) -> bool:
-    """Whether a text with some words, normalised, may have phrases; few have."""
-    return not _FIRST_ROLE_WORDS.isdisjoint(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +63,6 @@ class Phrase:
         return self.entities or self.possible
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """One word of a text: as written, normalised, where, and whether it is a possessive."""
-
-    text: str
-    plain: str
-    start: int
-    end: int
-    is_possessive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Role:
-    """A role as a text names it: the noun, its first and last word, and the word before them."""
-
-    noun: str
-    first: int
-    last: int
-    order: str
-    before: int
-
-
 class KinPhrases:
     """Resolves the kinship phrases of one question against the names it holds."""
 
@@ -116,10 +84,10 @@ class KinPhrases:
         phrases: list[Phrase] = []
         if not may_name_kin(normalise(text).split(" ")):
             return phrases
-        words = _words(text)
+        words = kin_words(text)
         at = 0
         while at < len(words):
-            role = _role_at(words, at)
+            role = role_at(words, at)
             phrase = self._relative(text, words, role, phrases) if role else None
             if phrase is not None:
                 while phrases and phrases[-1].end > phrase.start:
@@ -129,11 +97,11 @@ class KinPhrases:
         return self._of_others(text, words, phrases)
 
     def _relative(
-        self, text: str, words: Sequence[_Word], role: _Role, phrases: Sequence[Phrase]
+        self, text: str, words: Sequence[KinWord], role: RoleWords, phrases: Sequence[Phrase]
     ) -> Phrase | None:
         """Resolve one role: its owner stands before it, or it has none."""
         noun, at = role.noun, role.first
-        name = _longest(words[at : at + LONGEST_NAME], self._known)
+        name = longest_name(words[at : at + LONGEST_NAME], self._known)
         if len(name.split(" ")) > role.last + 1 - at:
             return None
         end = words[role.last].end
@@ -141,7 +109,7 @@ class KinPhrases:
         owner = words[role.before] if role.before >= 0 else None
         whose, start = self._myself, words[at].start
         previous: Phrase | None = None
-        if owner is not None and owner.plain in _OURS:
+        if owner is not None and owner.plain in OURS:
             start = owner.start
         elif owner is not None and owner.is_possessive and owner.plain not in STOP_WORDS:
             if phrases and phrases[-1].end == owner.end:
@@ -155,7 +123,7 @@ class KinPhrases:
                     return nobody if owner.text[0].isupper() else None
                 whose = self._known[owner_name]
                 start = words[role.before - owner_name.count(" ")].start
-        elif noun not in TITLES or name or (owner is not None and owner.plain in _NOT_THE_ASKERS):
+        elif noun not in TITLES or name or (owner is not None and owner.plain in NOT_THE_ASKERS):
             return None
         if not words[role.last].is_possessive and self._name_follows(text, words, role.last + 1):
             return Phrase(start, end, noun)
@@ -170,7 +138,7 @@ class KinPhrases:
         self,
         text: str,
         span: tuple[int, int],
-        role: _Role,
+        role: RoleWords,
         whose: Sequence[Entity],
         owner: Phrase | None,
     ) -> Phrase | None:
@@ -189,16 +157,16 @@ class KinPhrases:
         )  # fmt: skip
 
     def _of_others(
-        self, text: str, words: Sequence[_Word], phrases: Sequence[Phrase]
+        self, text: str, words: Sequence[KinWord], phrases: Sequence[Phrase]
     ) -> list[Phrase]:
         """Resolve *the father of my grandsons* and *the wife of Vikram*, from the last on."""
         by_start = {phrase.start: phrase for phrase in phrases}
         for at in range(len(words) - 2, 0, -1):
-            role = _role_at(words, at - 1) if words[at].plain == "of" else None
+            role = role_at(words, at - 1) if words[at].plain == "of" else None
             if role is None or role.last != at - 1:
                 continue
             inner = by_start.get(words[at + 1].start)
-            name = _longest(words[at + 1 : at + 1 + LONGEST_NAME], self._known)
+            name = longest_name(words[at + 1 : at + 1 + LONGEST_NAME], self._known)
             if inner is not None:
                 whose, end = inner.entities, inner.end
             elif name:
@@ -217,7 +185,7 @@ class KinPhrases:
                 } | {start: phrase}
         return sorted(by_start.values(), key=lambda phrase: phrase.start)
 
-    def _name_ending(self, text: str, words: Sequence[_Word], last: int) -> str:
+    def _name_ending(self, text: str, words: Sequence[KinWord], last: int) -> str:
         """Return the longest known name that ends at a word, or an empty text."""
         for first in range(max(0, last - LONGEST_NAME + 1), last + 1):
             written = text[words[first].start : words[last].end]
@@ -226,15 +194,15 @@ class KinPhrases:
                 return name
         return ""
 
-    def _name_follows(self, text: str, words: Sequence[_Word], at: int) -> bool:
+    def _name_follows(self, text: str, words: Sequence[KinWord], at: int) -> bool:
         """Whether the very next word begins a known name, as in *my brother Vikram*."""
         if at >= len(words) or not text[words[at - 1].end : words[at].start].isspace():
             return False
-        name = _longest(words[at : at + LONGEST_NAME], self._known)
+        name = longest_name(words[at : at + LONGEST_NAME], self._known)
         written = " ".join(word.text for word in words[at : at + len(name.split(" "))])
         return bool(name) and bool(names_in(written, {name})) and words[at].text[0].isupper()
 
-    def _relatives(self, whose: Sequence[Entity], role: _Role, max_steps: int) -> Relatives:
+    def _relatives(self, whose: Sequence[Entity], role: RoleWords, max_steps: int) -> Relatives:
         key = (tuple(whose), role.noun, role.order, max_steps)
         if key not in self._relatives_of:
             if not whose or max_steps < 1 or len(self._relatives_of) >= _MAX_ROLES:
@@ -246,42 +214,3 @@ class KinPhrases:
                 whose, wanted, self._scope, self._snapshot, max_steps=max_steps
             )
         return self._relatives_of[key]
-
-
-def _role_at(words: Sequence[_Word], at: int) -> _Role | None:
-    """Return the role whose noun begins at a word, with the adjective before it."""
-    if words[at].plain not in _FIRST_ROLE_WORDS:
-        return None
-    noun = _longest(words[at : at + LONGEST_ROLE], KINSHIP_ROLES)
-    if not noun:
-        return None
-    last = at + noun.count(" ")
-    if noun in ORDERS and last + 1 < len(words) and _role_at(words, last + 1) is not None:
-        return None  # an adjective: *my eldest daughter*
-    order, before = "", at - 1
-    if before >= 0 and words[before].plain in _ADJECTIVES:
-        order = ORDERS.get(words[before].plain, "")
-        before -= 1
-    return _Role(noun, at, last, order, before)
-
-
-def _words(text: str) -> list[_Word]:
-    return [
-        _Word(
-            match.group(),
-            normalise(match.group()),
-            *match.span(),
-            is_possessive=match.group()[-2:] in {"'s", "’s"}
-            or text[match.end() :][:1] in {"'", "’"},
-        )
-        for match in _WORD.finditer(text)
-    ]
-
-
-def _longest(words: Sequence[_Word], known: Container[str]) -> str:
-    """Return the longest known name that begins at the first word, or an empty text."""
-    for n in range(len(words), 0, -1):
-        name = " ".join(word.plain for word in words[:n])
-        if name in known:
-            return name
-    return ""

@@ -11,17 +11,18 @@ from typing import Protocol, TypeVar
 import msgspec
 import numpy as np
 
-from family_recall.english import Question, text, times
+from family_recall.english import Question, related_words, text, times
 from family_recall.english.breadth import (
     Asked,
     is_about_asker,
     is_about_everybody,
     is_about_somebody,
 )
+from family_recall.english.events import forms_of_event
 from family_recall.english.question import names_topic
 from family_recall.errors import UnknownMemoryError
-from family_recall.recall.dataflow import QueryPlan
-from family_recall.recall.question import entities, household_anchors, related_words
+from family_recall.recall.dataflow import QueryPlan, RelatedWord
+from family_recall.recall.question import anchors, entities
 from family_recall.recall.question.related import (
     Related,
     related,
@@ -78,9 +79,9 @@ def plan(
     """
     question = request.query_text[: text.MAX_QUESTION_CHARS]
     no_anchors: tuple[times.Anchor, ...] = ()
-    anchors = guarded(
+    household = guarded(
         "anchors",
-        lambda: household_anchors.anchors_of(question, scope, snapshot, now.tzinfo),
+        lambda: anchors.anchors_of(question, scope, snapshot, now.tzinfo),
         no_anchors,
     )
 
@@ -90,7 +91,7 @@ def plan(
             snapshot.stems,
             now=now,
             region=region,
-            anchors=anchors,
+            anchors=household,
             encode=encode,
             leave_out=leave_out,
         )
@@ -124,7 +125,7 @@ def plan(
         # The fallback: every word equally rare, and none of like meaning.
         WordStatistics(1, 1, np.ones(len(terms), np.int64)),
     )
-    statistics, alike_in_scope = related_words.separate(counted, len(terms), alike)
+    statistics, alike_in_scope = _separate(counted, len(terms), alike)
     if resolved.relatives:
         terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
 
@@ -335,6 +336,23 @@ def _mentioned_by(
     return tuple(tuple(sorted(by_name[name])) for name in sorted(by_name))
 
 
+def _separate(
+    counted: WordStatistics, n_terms: int, related: Sequence[tuple[int, str]]
+) -> tuple[WordStatistics, tuple[RelatedWord, ...]]:
+    """Separate the counts of the first ``n_terms`` words from those of words of like meaning.
+
+    Of the first words alone where counting failed.
+    """
+    frequency = counted.document_frequency
+    if len(frequency) == n_terms:
+        return counted, ()
+    words = zip(related, frequency[n_terms:].tolist(), strict=True)
+    return (
+        WordStatistics(counted.n_memories, counted.n_words, frequency[:n_terms]),
+        tuple(RelatedWord(term, stem, n) for (term, stem), n in words if n > 0),
+    )
+
+
 def _with_relatives(terms: _Terms, names: Sequence[str], stems: _Stems) -> _Terms:
     """Add the words of relatives' names to a question's terms, if it searches for words at all."""
     if not names or not terms:
@@ -370,7 +388,7 @@ def _has_topic(question: str, span: times.Timespan, stems: _Stems, *, ahead: boo
 
 def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, ...]:
     """Return the stems of all words for the kinds of event that some terms name."""
-    forms = " ".join(household_anchors.forms_of_event(word) for word, _ in terms)
+    forms = " ".join(forms_of_event(word) for word, _ in terms)
     return tuple(dict.fromkeys(stem for _, stem in stems(forms))) if forms.strip() else ()
 
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from family_recall.english.kinship import IS_A, KINSHIP_ROLES, meaning_of, relation_phrase
+from family_recall.english.kinship import (
+    FAMILY_LINKS,
+    IS_A,
+    KINSHIP_ROLES,
+    meaning_of,
+    relation_phrase,
+)
 from family_recall.english.relations import SINGLE_VALUED, RelationWords, Wording, WordQuestion
 from family_recall.recall.question.entities import Mention, Resolution
 from family_recall.recall.question.kinship import (
@@ -40,14 +46,6 @@ MAX_READ = 200
 """Relations that are read to find the family ties among them."""
 
 _MAX_REACHED = 32
-_FAMILY = frozenset(
-    """
-    parent child spouse sibling grandparent grandchild cousin pet owner godparent godchild in-law
-    """.split()
-) | {
-    "aunt or uncle", "niece or nephew", "parent-in-law", "child-in-law", "sibling-in-law",
-    "former spouse",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +127,7 @@ def relations_of_family(scope: Scope, snapshot: Snapshot) -> Related:
     ties = (
         relation
         for relation in snapshot.relations_in(scope, MAX_READ)
-        if (meaning := meaning_of(relation.relation)) is not None and meaning.link in _FAMILY
+        if (meaning := meaning_of(relation.relation)) is not None and meaning.link in FAMILY_LINKS
     )
     return Related(
         tuple(
@@ -239,7 +237,7 @@ def _held(relation: StoredRelation, then_s: float) -> bool:
 def _is_family(relation: StoredRelation) -> bool:
     """Whether a relation is a family tie, or between a pet and its owner."""
     meaning = meaning_of(relation.relation)
-    return meaning is not None and meaning.link in _FAMILY
+    return meaning is not None and meaning.link in FAMILY_LINKS
 
 
 def _words_of(relation: StoredRelation, snapshot: Snapshot) -> RelationWords:

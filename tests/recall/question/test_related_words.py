@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from family_recall.recall.dataflow import RelatedWord
-from family_recall.recall.question.related_words import MOST_WORDS, of_terms, separate, table
-from family_recall.store.word_search import WordStatistics
+from family_recall.english.related_words import MOST_WORDS, of_terms, table
 from family_recall.store.words import split
 from tests.conftest import found, move_in, open_home, recall, remember
 
@@ -47,23 +44,6 @@ def test_a_word_is_not_related_to_itself_nor_to_another_one_of_the_question() ->
 def test_a_long_question_looks_up_no_more_words_than_a_short_one() -> None:
     """All the words of the table at once."""
     assert len(of_terms([(stem, stem) for stem in table()])) <= MOST_WORDS
-
-
-def test_only_words_in_scope_stay() -> None:
-    """Two terms, and two words of like meaning as the second, of which one memory holds one."""
-    counted = WordStatistics(10, 100, np.array([3, 0, 1, 0]))
-    statistics, related = separate(counted, 2, [(1, "vaccin"), (1, "shot")])
-
-    assert statistics.document_frequency.tolist() == [3, 0]
-    assert (statistics.n_memories, statistics.n_words) == (10, 100)
-    assert related == (RelatedWord(1, "vaccin", 1),)
-
-
-def test_where_counting_failed_there_are_none() -> None:
-    """The statistics are those of the terms alone then."""
-    counted = WordStatistics(1, 1, np.ones(2, np.int64))
-
-    assert separate(counted, 2, [(1, "vaccin")]) == (counted, ())
 
 
 def test_another_word_for_the_same_comes_first(tmp_path: Path) -> None:

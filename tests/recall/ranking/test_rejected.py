@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from family_recall import FamilyRecall
-from family_recall.recall.question.sketch import sketch_of
-from family_recall.recall.ranking.rejected import LIKE, is_like
+from family_recall.recall.ranking.rejected import LIKE, is_like, sketch_of
 from family_recall.store.logs.feedback import QuestionSketch
 from tests.conftest import HOME, found, move_in, recall, written
 

@@ -12,7 +12,7 @@ import pytest
 from family_recall import FamilyRecall, RecallContext
 from family_recall.access.policy import scope_of
 from family_recall.english.times import Anchor, find_timespan
-from family_recall.recall.question.household_anchors import anchors_of
+from family_recall.recall.question.anchors import anchors_of
 from tests.conftest import NOW, move_in, open_home, remember, store_of
 
 ZONE = ZoneInfo("America/New_York")
