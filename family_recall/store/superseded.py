@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import apsw
 import numpy as np
 
-from family_recall.store.counters import Counters
+from family_recall.store.partitions import Counters
 from family_recall.store.file import checksums, sql
 from family_recall.store.file.row_ids import partition_of
 from family_recall.store.partitions import Partitions

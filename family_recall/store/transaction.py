@@ -15,7 +15,7 @@ import numpy as np
 from family_recall.errors import StoreError, UnknownSpaceError
 from family_recall.store import identifiers, memories, vector_tables, word_index
 from family_recall.store.access.household import Household
-from family_recall.store.counters import Counters
+from family_recall.store.partitions import Counters
 from family_recall.store.file import sql
 from family_recall.store.file.archive import ArchiveLoader, ArchiveReader
 from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of

@@ -24,7 +24,7 @@ import numpy as np
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.store.file import sql
-from family_recall.store.vector_bytes import pack_all_tokens, pack_passages, quantise_all
+from family_recall.store.vector_arrays import pack_all_tokens, pack_passages, quantise_all
 from family_recall.types import FloatArray
 
 View: TypeAlias = Literal["title", "summary"]

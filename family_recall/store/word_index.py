@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import numpy as np
 
-from family_recall.store.counters import Counters
 from family_recall.store.file import sql
 from family_recall.store.file.row_ids import (
     SHARD_OF_MEMORY,
@@ -27,6 +26,9 @@ from family_recall.store.file.row_ids import (
     words_table,
 )
 from family_recall.store.memories import name_of
+if TYPE_CHECKING:
+    from family_recall.store.partitions import Counters
+
 from family_recall.store.words import (
     Indexed,
     WordCounter,

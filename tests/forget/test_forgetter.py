@@ -36,7 +36,7 @@ from family_recall.errors import (
 )
 from family_recall.store.erase.eraser import EMPTIED, REFERENCES
 from family_recall.store.file import connections
-from family_recall.store.vector_bytes import quantise
+from family_recall.store.vector_arrays import quantise
 from family_recall.types.erasure import ForgetPlan, Receipt, Selection
 from tests.conftest import HOME, TINY, Wall, engine_of, found, open_home, recall, remember
 

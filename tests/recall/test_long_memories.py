@@ -19,7 +19,7 @@ from family_recall import FamilyRecall, Grant, Hidden, Memory, Person, RecallCon
 from family_recall.encoders.base import Encoding
 from family_recall.store.file import connections
 from family_recall.store.passages import passages
-from family_recall.store.vector_bytes import pack_tokens, unpack_tokens
+from family_recall.store.vector_arrays import pack_tokens, unpack_tokens
 from family_recall.types import Result, Scope
 from tests.conftest import (
     HOME,

@@ -20,7 +20,7 @@ from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
 from family_recall.store.file import connections
 from family_recall.store.ids import Hits
-from family_recall.store.vector_bytes import pack_tokens, quantise, unpack_tokens
+from family_recall.store.vector_arrays import pack_tokens, quantise, unpack_tokens
 from family_recall.store.vector_index import VectorIndex, VectorIndexes
 from family_recall.store.vector_search import search
 from family_recall.store.vector_tables import NewVector, add, find_model, register
