@@ -38,15 +38,11 @@ def upgrade(store: Store) -> None:
 
 def derive_all(writing: WriteTransaction, region: Region) -> None:
     """Read the texts of every memory of a file again, superseded ones too."""
-    writing.clear_identifiers()
-    writing.clear_times()
-    for memory_id, texts in writing.texts():
+    for memory_id, said_s, texts in writing.texts():
         writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
-        if identifiers := identifiers_of(texts):
-            writing.put_identifiers(memory_id, identifiers)
-    for memory_id, said_s, dated in writing.dated_texts():
-        if times := _times_of(dated, said_s, writing.zone, region):
-            writing.put_times(memory_id, times)
+        writing.put_identifiers(memory_id, identifiers_of(texts))
+        views = (texts.title, texts.text, texts.summary)
+        writing.put_times(memory_id, _times_of(views, said_s, writing.zone, region))
     writing.put_info(INFO_KEY, _version(writing.zone, region))
 
 

@@ -84,7 +84,6 @@ class Indexer:
         """
         writer = self.writer(writing)
         outcomes = []
-        writing.look_up(memories)
         for memory in writer.admitted(memories, person_id, now_s):
             outcomes.append(writer.write(memory, now_s))
             self.yield_to_recalls()

@@ -163,4 +163,4 @@ class MemoryWriter:
     def _cover_history(self, space_id: str, doc_id: str) -> None:
         """Move earlier versions of a memory into its band, where theirs was more open."""
         self._writing.write_new()
-        self._writing.changed += self._writing.superseded.raise_bands(space_id, doc_id)
+        self._writing.changed += self._writing.raise_bands(space_id, doc_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import apsw
 import numpy as np
@@ -23,6 +24,7 @@ _IN_PARTITIONS = f"m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))"
 _CURRENT: Condition = ("m.superseded_s IS NULL", ())
 
 
+@dataclass(frozen=True, slots=True)
 class Listings:
     """Pages of what one transaction sees. Every method takes a scope; its moments do not count.
 
@@ -30,10 +32,13 @@ class Listings:
     What was true for a time only is listed before and after it too, so that it can be edited.
     """
 
-    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo) -> None:
-        self._connection = connection
-        self._zone = zone
-        self.household = Household(connection)
+    connection: apsw.Connection
+    zone: dt.tzinfo
+
+    @property
+    def household(self) -> Household:
+        """The people and spaces of the file."""
+        return Household(self.connection)
 
     def ids_by_time(
         self,
@@ -60,7 +65,7 @@ class Listings:
             conditions.append((mention, (sql.id_array(np.array(mentioning, np.int64)),)))
         condition, values = scope_sql.every(*conditions)
         rows = sql.rows(
-            self._connection, f"SELECT m.id, {_MOMENT} FROM memory m WHERE {condition}", values
+            self.connection, f"SELECT m.id, {_MOMENT} FROM memory m WHERE {condition}", values
         )
         ids = np.array([memory for memory, _ in rows], np.int64)
         moments = np.array([moment_s for _, moment_s in rows], np.float64)
@@ -70,7 +75,7 @@ class Listings:
     def load(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
         """Load the current ones of some memories, in the order of ``ids``; filters do not count."""
         condition = scope_sql.every(_CURRENT, _in_scope(scope))
-        return memories.load_ids(self._connection, ids, condition, self._zone)
+        return memories.load_ids(self.connection, ids, condition, self.zone)
 
     def versions_of(self, doc_id: str, scope: Scope) -> list[StoredMemory]:
         """Load every version of a memory that is in scope, the newest first."""
@@ -81,11 +86,11 @@ class Listings:
             stored
             for side in ("IS NULL", "IS NOT NULL")
             for stored in memories.load(
-                self._connection,
+                self.connection,
                 "m.space IN (SELECT no FROM space) AND m.doc_id = ?"
                 f" AND m.superseded_s {side} AND {condition}",
                 (doc_id, *values),
-                self._zone,
+                self.zone,
             )
         ]
         return sorted(
@@ -98,18 +103,18 @@ class Listings:
         """List the ids of the current memories in scope, each once; filters do not count."""
         condition, values = scope_sql.every(_CURRENT, _in_scope(scope))
         rows = sql.rows(
-            self._connection, f"SELECT DISTINCT m.doc_id FROM memory m WHERE {condition}", values
+            self.connection, f"SELECT DISTINCT m.doc_id FROM memory m WHERE {condition}", values
         )
         return [doc_id for (doc_id,) in rows]
 
     def unredacted(self, space_id: str, doc_id: str) -> StoredMemory:
         """Load an existing memory itself, whichever redacted view of it was listed."""
         (stored,) = memories.load(
-            self._connection,
+            self.connection,
             "m.space = (SELECT no FROM space WHERE space_id = ?) AND m.doc_id = ?"
             " AND m.redacted_view = 0 AND m.superseded_s IS NULL",
             (space_id, doc_id),
-            self._zone,
+            self.zone,
         )
         return stored
 
@@ -117,13 +122,13 @@ class Listings:
         self, relation: Relation, scope: Scope, view: int = 0
     ) -> list[RelationRow]:
         """List the relations of the same kind, place and start as another; or a view's."""
-        valid_from_s = epoch_s(relation.valid_from, self._zone)
-        return relations.of_kind(self._connection, relation, valid_from_s, scope, view)
+        valid_from_s = epoch_s(relation.valid_from, self.zone)
+        return relations.of_kind(self.connection, relation, valid_from_s, scope, view)
 
     def mentions_of(self, memory: int) -> list[tuple[int, str, str]]:
         """List the (entity, name, role) of what a memory mentions, by name."""
         return sql.rows(
-            self._connection,
+            self.connection,
             "SELECT e.id, e.name, t.role FROM mention t JOIN entity e ON e.id = t.entity"
             " WHERE t.memory = ? ORDER BY e.name, t.role",
             (memory,),
@@ -133,7 +138,7 @@ class Listings:
         """Count the current memories that mention each name; the most mentioned first."""
         condition, values = scope_sql.every(_CURRENT, _in_scope(scope))
         return sql.rows(
-            self._connection,
+            self.connection,
             "SELECT e.name, count(DISTINCT t.memory) AS n FROM memory m"
             " JOIN mention t ON t.memory = m.id JOIN entity e ON e.id = t.entity"
             f" WHERE {condition} GROUP BY e.name ORDER BY n DESC, e.name",

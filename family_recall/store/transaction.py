@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
 import functools
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 import apsw
 import numpy as np
 
-from family_recall.errors import StoreError, UnknownSpaceError
+from family_recall.errors import StoreError
 from family_recall.store import identifiers, memories, vector_tables, word_index
 from family_recall.store.access.household import Household
-from family_recall.store.partitions import Counters
-from family_recall.store.file import sql
+from family_recall.store.file import checksums, sql
 from family_recall.store.file.archive import ArchiveLoader, ArchiveReader
 from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
@@ -27,16 +23,15 @@ from family_recall.store.logs.erasure_log import ErasureLog
 from family_recall.store.logs.feedback import FeedbackLog
 from family_recall.store.memories import MentionedTime, NewMemory, Place, StoredMemory
 from family_recall.store.new_memories import Authors, NewMemories, SessionTail, session_key
-from family_recall.store.partitions import Partitions
+from family_recall.store.partitions import Counters, Partitions
 from family_recall.store.reader import ReadCaches
 from family_recall.store.relations import RecordedRelation, Relations, of_space
 from family_recall.store.snapshot import Snapshot
-from family_recall.store.superseded import Superseded
 from family_recall.store.vector_writing import PendingVectors, ToEmbed, VectorWriter
 from family_recall.store.versions import Versions
 from family_recall.store.word_index import WordIndex
 from family_recall.store.words import Indexed
-from family_recall.types import Memory
+from family_recall.types import BANDS
 from family_recall.types.understanding import Identifier
 
 
@@ -75,6 +70,15 @@ class ReadTransaction(Transaction):
 
 
 _BATCH = 500  # memories
+_RANK = (
+    f"CASE {{}}.band {' '.join(f'WHEN {band!r} THEN {at}' for at, band in enumerate(BANDS))} END"
+)
+_REFERENCES = (("identifier", "memory"), ("mentioned_time", "memory"), ("audit_memory", "memory"))
+_MORE_OPEN = (
+    "memory p JOIN space s ON s.no = p.space JOIN memory c ON c.space = p.space"
+    " AND c.doc_id = p.doc_id AND c.redacted_view = 0 AND c.superseded_s IS NULL"
+    f" WHERE p.superseded_s IS NOT NULL AND {_RANK.format('p')} < {_RANK.format('c')}"
+)
 _DERIVED = ("mention", "edge", "identifier", "mentioned_time")
 
 
@@ -97,11 +101,7 @@ class WriteTransaction(Transaction):
         self._counters = Counters(connection)
         self.words = WordIndex(connection, self._counters)
         self._new = NewMemories(connection, self.words)
-        self._absent: set[tuple[int, str]] = set()
         self.vectors = VectorWriter(connection, vec0, self._counters)
-        self.superseded = Superseded(
-            connection, self.partitions, self.words, self.vectors, self._counters
-        )
         self._sessions = SessionTail(connection, self._new)
         self.vec0 = vec0
 
@@ -121,24 +121,6 @@ class WriteTransaction(Transaction):
             "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)", (key, value)
         )
 
-    def look_up(self, memories: Iterable[Memory]) -> None:
-        """Look up the ids of memories together, so that :meth:`current` knows of the new ones."""
-        by_space: dict[str, list[str]] = {}
-        for memory in memories:
-            if memory.doc_id is not None:
-                by_space.setdefault(memory.space_id, []).append(memory.doc_id)
-        for space_id, doc_ids in by_space.items():
-            with contextlib.suppress(UnknownSpaceError):  # told when its memory is stored
-                space = self.partitions.space_no(space_id)
-                rows = sql.rows(
-                    self.connection,
-                    "SELECT m.doc_id FROM json_each(?) d CROSS JOIN memory m ON m.space = ?"
-                    " AND m.doc_id = d.value AND m.redacted_view = 0 AND m.superseded_s IS NULL",
-                    (json.dumps(doc_ids), space),
-                )
-                there = {doc_id for (doc_id,) in rows}
-                self._absent.update((space, doc_id) for doc_id in doc_ids if doc_id not in there)
-
     def current(self, space_id: str, doc_id: str, view: int = 0) -> StoredMemory | None:
         """Return the current version of a memory, or of its redacted view; None if there is none.
 
@@ -146,8 +128,6 @@ class WriteTransaction(Transaction):
             UnknownSpaceError: If the household has no such space.
         """
         space = self.partitions.space_no(space_id)
-        if view == 0 and (space, doc_id) in self._absent:
-            return None
         self._new.flush_if_holds(("doc", space, doc_id))
         row = sql.row(
             self.connection,
@@ -226,7 +206,6 @@ class WriteTransaction(Transaction):
             ("content", partition, new.content_hash),
             *([session_key(partition, session)] if session is not None else []),
         )
-        self._absent.discard((space, new.doc_id))
         change = self._counters.of(partition)
         change.n_current += 1
         change.n_bounded += _is_bounded(new)
@@ -264,6 +243,59 @@ class WriteTransaction(Transaction):
             if previous is not None:
                 add_edges(self.connection, [(previous, following, next_weight, "next")])
 
+    def raise_bands(self, space_id: str, doc_id: str) -> list[int]:
+        """Move versions into the band of the current one where theirs is more open.
+
+        Copies in redacted views move too. No superseded version of a less confidential band has
+        their words as its context any more.
+
+        Returns:
+            Their new row ids; vectors are pending.
+        """
+        rows = sql.rows(
+            self.connection,
+            f"SELECT p.id, p.guardians_of, p.redacted_view, c.band FROM {_MORE_OPEN}"
+            " AND s.space_id = ? AND p.doc_id = ? ORDER BY p.id",
+            (space_id, doc_id),
+        )
+        return [
+            self._move_version(
+                memory, self.partitions.find_or_create(space_id, band, child, view), band
+            )
+            for memory, child, view, band in rows
+        ]
+
+    def _move_version(self, memory: int, partition: int, band: str) -> int:
+        execute = self.connection.execute
+        followers = [
+            follower
+            for (follower,) in sql.rows(
+                self.connection, "SELECT id FROM memory WHERE context_id = ?", (memory,)
+            )
+        ]
+        self.words.remove([memory, *followers])
+        self.vectors.clear([memory])
+        moved = self._counters.allocate(partition)
+        execute("UPDATE memory SET context_id = NULL WHERE context_id = ?", (memory,))
+        execute(
+            "UPDATE memory SET id = ?, band = ?, context_id = NULL WHERE id = ?",
+            (moved, band, memory),
+        )
+        checksums.fill(self.connection, np.array([moved], np.int64))
+        for table, column in _REFERENCES:
+            execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (moved, memory))
+        execute("UPDATE identifier SET partition = ? WHERE memory = ?", (partition, moved))
+        execute(
+            "UPDATE relation SET evidence = (SELECT json_group_array(iif(value = ?1, ?2, value))"
+            "  FROM json_each(evidence))"
+            " WHERE EXISTS (SELECT 1 FROM json_each(evidence) WHERE value = ?1)",
+            (memory, moved),
+        )
+        self.words.add([moved, *followers])
+        self._counters.of(partition_of(memory)).n_past -= 1
+        self._counters.of(partition).n_past += 1
+        return moved
+
     def reindex(self, stored: StoredMemory, new: NewMemory) -> Place:
         """Derive a stored memory's columns and words from its text again."""
         partition = partition_of(stored.id)
@@ -276,9 +308,7 @@ class WriteTransaction(Transaction):
             " context_id = iif(superseded_s IS NULL, ?, context_id) WHERE id = ?",
             (new.header, new.cues, place.previous, stored.id),
         )
-        words = self.words.stored(stored.id)
-        self.words.store_counts([words])
-        self.words.gather([words], past=past)
+        self.words.add([stored.id])
         change = self._counters.of(partition)
         change.n_past += past
         change.n_current += not past
@@ -340,37 +370,17 @@ class WriteTransaction(Transaction):
             [(memory, *time) for time in times],
         )
 
-    def clear_identifiers(self) -> None:
-        """Delete every memory's identifiers."""
-        self.connection.execute("DELETE FROM identifier")
-
-    def clear_times(self) -> None:
-        """Delete the times that memories mention."""
-        self.connection.execute("DELETE FROM mentioned_time")
-
-    def texts(self) -> Iterator[tuple[int, Texts]]:
-        """Yield the texts that may hold identifiers, by memory; superseded ones too."""
-        for memory, _, *columns in self._batches("title, text, summary, url, fact_key, fact_value"):
-            yield memory, Texts(*columns)
-
-    def dated_texts(self) -> Iterator[tuple[int, float, tuple[str | None, ...]]]:
-        """Yield title, text and summary of each memory: (memory, when it was said, texts).
-
-        Superseded memories too; moments in epoch seconds.
-        """
-        for memory, said_s, *columns in self._batches("title, text, summary"):
-            yield memory, said_s, tuple(columns)
-
-    def _batches(self, columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield columns of every memory, after its id and moment, some hundred rows at a time."""
+    def texts(self) -> Iterator[tuple[int, float, Texts]]:
+        """Yield memories, when they were said in epoch seconds, and texts; superseded ones too."""
         after = -1
         while rows := sql.rows(
             self.connection,
-            f"SELECT id, coalesce(occurred_s, recorded_s), {columns} FROM memory"
-            " WHERE id > ? ORDER BY id LIMIT ?",
+            "SELECT id, coalesce(occurred_s, recorded_s), title, text, summary, url, fact_key,"
+            " fact_value FROM memory WHERE id > ? ORDER BY id LIMIT ?",
             (after, _BATCH),
         ):
-            yield from rows
+            for memory, said_s, *columns in rows:
+                yield memory, said_s, Texts(*columns)
             after = rows[-1][0]
 
     def _set_context(self, memory: int, previous: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Vectors as arrays and bytes: int8 rows with their sign bits, and token vectors of 4 bits a part."""
+"""Vectors as arrays and bytes: int8 rows with sign bits, and token vectors of 4 bits a part."""
 
 from __future__ import annotations
 

@@ -23,9 +23,8 @@ from family_recall.store.file import sql
 from family_recall.store.file.row_ids import PARTITION_SHIFT
 from family_recall.store.ids import NO_IDS, Hits, among, in_scope
 from family_recall.store.reader import Reader
-from family_recall.store.vector_arrays import divided, unpack_tokens
+from family_recall.store.vector_arrays import EXACT_BELOW, divided, sign_bits, unpack_tokens
 from family_recall.store.vector_index import VectorIndex
-from family_recall.store.vector_arrays import EXACT_BELOW, sign_bits
 from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 
 Allowed: TypeAlias = Callable[[IdArray], BoolArray]

@@ -25,7 +25,7 @@ from family_recall.store.file.row_ids import (
     shards_in,
     words_table,
 )
-from family_recall.store.memories import name_of
+
 if TYPE_CHECKING:
     from family_recall.store.partitions import Counters
 
@@ -69,12 +69,14 @@ class WordIndex:
 
     def add(self, ids: Sequence[int]) -> None:
         """Add the words of stored memories, and store their counts in the rows."""
-        self.flush()
+        self.before_flush()
         for (partition, past), rows in self._stored(ids).items():
-            add(self._connection, shard_of(partition, past=past), rows)
-            self._count(partition, rows, +1, past=past)
+            self._connection.executemany(
+                "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
+                [(row.entries, row.n_words, row.id) for row in rows],
+            )
+            self.gather(rows, past=past)
             self._counters.of(partition).rewrites += 1
-            self.store_counts(rows)
 
     def remove(self, ids: Sequence[int]) -> None:
         """Remove the words of stored memories from index and counts."""
@@ -87,30 +89,9 @@ class WordIndex:
 
     def supersede(self, memory: int) -> None:
         """Move a memory's words from the current ones of its partition to the superseded ones."""
-        self.flush()
-        partition, words = partition_of(memory), self.stored(memory)
-        remove(self._connection, shard_of(partition, past=False), [words])
-        add(self._connection, shard_of(partition, past=True), [words])
-        self._count(partition, [words], -1, past=False)
-        self._count(partition, [words], +1, past=True)
-        self._counters.of(partition).rewrites += 1
-
-    def store_counts(self, rows: Iterable[Words]) -> None:
-        """Write the word counts of memories into their rows."""
-        self._connection.executemany(
-            "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
-            [(row.entries, row.n_words, row.id) for row in rows],
-        )
-
-    def stored(self, memory: int) -> Words:
-        """Split and count the words of a stored memory."""
-        body, header, context = sql.row(
-            self._connection,
-            "SELECT body, header, context FROM words_content WHERE id = ?",
-            (memory,),
-        )
-        (words,) = self.count([Indexed(memory, body, header, None, context)])
-        return words
+        self.remove([memory])
+        for rows in self._stored([memory]).values():
+            self.gather(rows, past=True)
 
     def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
         """List the current memories of a partition whose body has a phrase: (id, text).
@@ -165,16 +146,14 @@ class WordIndex:
     def _stored(self, ids: Sequence[int]) -> dict[tuple[int, bool], list[Words]]:
         """Split and count the words of stored memories, by partition and whether superseded."""
         texts: dict[bool, list[Indexed]] = {}
-        for memory, past, body, header, author, before in sql.rows(
+        for memory, past, body, header, context in sql.rows(
             self._connection,
-            f"SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, {name_of('c')}, c.text"
+            "SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, w.context"
             " FROM memory m JOIN words_content w ON w.id = m.id"
-            " LEFT JOIN memory c ON c.id = m.context_id"
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
             (json.dumps(list(ids)),),
         ):
-            text = Indexed(memory, body, header, author, before or "")
-            texts.setdefault(bool(past), []).append(text)
+            texts.setdefault(bool(past), []).append(Indexed(memory, body, header, None, context))
         return {
             (partition, past): rows
             for past, group in texts.items()

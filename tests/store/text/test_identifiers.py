@@ -217,7 +217,7 @@ def test_rows_of_other_rules_are_replaced(path: Path) -> None:
     kept = held(path)
     connection = apsw.Connection(str(path))
     connection.execute("UPDATE identifier SET value = 'number:1'")
-    connection.execute("UPDATE info SET value = 'older' WHERE key = 'identifiers'")
+    connection.execute("UPDATE info SET value = 'older' WHERE key = 'derived'")
     connection.close()
     with open_home(path, encoder=None), open_home(path, encoder=None):
         pass

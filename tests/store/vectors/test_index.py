@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.store import vector_index, vector_tables
+from family_recall.store.vector_arrays import Segment
 from family_recall.store.vector_index import VectorIndex, VectorIndexes
 from family_recall.store.vector_search import n_candidates, search
-from family_recall.store.vector_arrays import Segment
 from family_recall.store.vector_tables import Model, NewVector, register
 from family_recall.types import FloatArray, IdArray
 
