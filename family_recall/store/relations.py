@@ -343,29 +343,14 @@ def among(
     )
     rows = sql.rows(
         connection,
-        # A person has as many edges as memories, and few weights: from weight to weight the
-        # edges to other entities are reached without reading those to memories.
-        "WITH RECURSIVE level(src, weight) AS ("
-        "  SELECT n.value, (SELECT weight FROM edge WHERE src = n.value"
-        "   ORDER BY weight DESC LIMIT 1) FROM carray(?1) n"
-        "  UNION ALL SELECT l.src, (SELECT e.weight FROM edge e WHERE e.src = l.src"
-        "   AND e.weight < l.weight ORDER BY e.weight DESC LIMIT 1)"
-        "  FROM level l WHERE l.weight IS NOT NULL),"
-        " link(a, b, kind) AS ("
-        "  SELECT e.src, e.dst, e.kind FROM level l CROSS JOIN edge e"
-        "  ON e.src = l.src AND e.weight = l.weight AND e.dst < 0),"
-        " related(no) AS ("
-        "  SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.a AND r.relation = link.kind AND r.object = link.b"
-        "  UNION SELECT r.no FROM link CROSS JOIN relation r"
-        "  ON r.subject = link.b AND r.relation = link.kind AND r.object = link.a)"
-        f" SELECT s.id, {_named('s')}, p.person_id, r.relation,"
+        f"SELECT s.id, {_named('s')}, p.person_id, r.relation,"
         f" o.id, {_named('o')}, q.person_id, r.confidence, r.no,"
         " r.recorded_s, r.valid_from_s, r.valid_until_s"
-        " FROM related JOIN relation r ON r.no = related.no"
+        " FROM relation r"
         " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
         " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
-        f" WHERE {holds}"
+        " WHERE (r.subject IN (SELECT value FROM carray(?1))"
+        f" OR r.object IN (SELECT value FROM carray(?1))) AND {holds}"
         f" AND (?3 IS NULL OR r.recorded_s <= ?3) AND {retained} ORDER BY r.no LIMIT {_READ}",
         (sql.id_array(entities), scope.as_of_s, scope.known_at_s, *values),
     )

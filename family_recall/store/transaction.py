@@ -73,7 +73,6 @@ _BATCH = 500  # memories
 _RANK = (
     f"CASE {{}}.band {' '.join(f'WHEN {band!r} THEN {at}' for at, band in enumerate(BANDS))} END"
 )
-_REFERENCES = (("identifier", "memory"), ("mentioned_time", "memory"), ("audit_memory", "memory"))
 _MORE_OPEN = (
     "memory p JOIN space s ON s.no = p.space JOIN memory c ON c.space = p.space"
     " AND c.doc_id = p.doc_id AND c.redacted_view = 0 AND c.superseded_s IS NULL"
@@ -282,9 +281,11 @@ class WriteTransaction(Transaction):
             (moved, band, memory),
         )
         checksums.fill(self.connection, np.array([moved], np.int64))
-        for table, column in _REFERENCES:
-            execute(f"UPDATE {table} SET {column} = ? WHERE {column} = ?", (moved, memory))
-        execute("UPDATE identifier SET partition = ? WHERE memory = ?", (partition, moved))
+        execute("UPDATE mentioned_time SET memory = ? WHERE memory = ?", (moved, memory))
+        execute(
+            "UPDATE identifier SET memory = ?, partition = ? WHERE memory = ?",
+            (moved, partition, memory),
+        )
         execute(
             "UPDATE relation SET evidence = (SELECT json_group_array(iif(value = ?1, ?2, value))"
             "  FROM json_each(evidence))"

@@ -65,6 +65,19 @@ def test_an_owner_sees_who_recalled_what_and_when(home: FamilyRecall, wall: Wall
     assert home.audit.entries("priya", limit=1) == [latest]
 
 
+def test_an_entry_stays_when_a_version_becomes_confidential(home: FamilyRecall) -> None:
+    """A correction into another band moves the version that was returned, and the log with it."""
+    remember(home, "The present for Mia is a kite", doc_id="present")
+    assert found(recall(home, "what is the present?", "priya", top_k=1)) == ["present"]
+    assert home.audit.entries("priya")[0].memories == ((HOME, "present"),)
+
+    home.correct("present", person_id="priya", text="The present is a red kite", band="red")
+
+    (entry,) = home.audit.entries("priya", of="priya", limit=1)
+    assert entry.memories == ((HOME, "present"),)
+    assert not [finding for finding in home.maintenance.check() if finding.problem]
+
+
 def test_the_log_is_for_owners(home: FamilyRecall) -> None:
     """A person who owns no space is refused; an owner sees entries of that space alone."""
     remember(home, "A surprise for Priya: the blue pot", "private:rajesh", doc_id="surprise")

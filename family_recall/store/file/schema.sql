@@ -150,6 +150,7 @@ CREATE TABLE relation(
     stated IS NULL OR CASE WHEN json_valid(stated) THEN json_type(stated) = 'array' ELSE FALSE END)
   ) STRICT;
 CREATE INDEX relation_triple ON relation(subject, relation, object);
+CREATE INDEX relation_object ON relation(object);
 -- Both directions of every edge; within a node the strongest and the newest come first. From -1e14 on
 -- is always, and an end that is NULL is none.
 CREATE TABLE edge(
@@ -215,7 +216,7 @@ CREATE INDEX audit_at ON audit(at_s);
 CREATE TABLE audit_memory(
   entry INTEGER NOT NULL REFERENCES audit ON DELETE CASCADE,
   rank INTEGER NOT NULL CONSTRAINT rank CHECK(rank > 0),
-  memory INTEGER NOT NULL REFERENCES memory ON DELETE CASCADE,
+  memory INTEGER NOT NULL REFERENCES memory ON DELETE CASCADE ON UPDATE CASCADE,
   PRIMARY KEY(entry, rank)) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_memory_memory ON audit_memory(memory);
 CREATE TABLE audit_writer(
