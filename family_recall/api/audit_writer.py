@@ -22,7 +22,7 @@ from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.store.logs.audit import DAY_S, AuditTables, NewCall
 from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext
-from family_recall.types.audit import check_audit_days
+from family_recall.types.browsing import check_audit_days
 
 DEFAULT_DAYS = 30
 """How long the log goes back, unless the household says otherwise.

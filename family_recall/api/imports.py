@@ -24,7 +24,7 @@ from family_recall.errors import (
 from family_recall.remember.preparation import content_hash
 from family_recall.store.versions import SourceEntry
 from family_recall.types import Imported, Memory, Omission, Person, Relation
-from family_recall.types.importing import FORMATS, Format
+from family_recall.types.browsing import FORMATS, Format
 from family_recall.types.progress import StepCallback
 
 MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5

@@ -8,8 +8,8 @@ from family_recall.access import policy
 from family_recall.api.engine import Engine
 from family_recall.types import Person
 from family_recall.types.checked import checked
-from family_recall.types.checks import check_choice
 from family_recall.types.erasure import About, Receipt, RemovalPlan, Said
+from family_recall.types.fields import check_choice
 
 
 @checked

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Unpack
 
+import msgspec
+
 from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.api.keywords import MemoryFields, memory_of
 from family_recall.api.source_ids import doc_id_of, prefix_of, withdraw_entries
@@ -82,7 +84,7 @@ class Sources:
             (stored,) = indexer.remember_within(writing, [memory], now_s=now_s, static=static)
         if encoder is not None:
             indexer.embed(encoder, writing.changed)
-        return dataclasses.replace(stored, outcome="updated") if own - {space_id} else stored
+        return msgspec.structs.replace(stored, outcome="updated") if own - {space_id} else stored
 
     def withdraw(self, source: str, key: str | None = None) -> bool:
         """End what a source said under a key, or all that it said under keys.

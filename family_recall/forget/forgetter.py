@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from family_recall.access.rights import rights_of
@@ -227,7 +228,7 @@ class Forgetter:
             proof = cleaning.clean(self.store, wall_s, erasure)
         except StoreError as error:
             logger.warning("forgotten, but its bytes wait to be cleaned: %s", error)
-        return dataclasses.replace(erasure.receipt, proof=proof)
+        return msgspec.structs.replace(erasure.receipt, proof=proof)
 
     def _erase(
         self,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +26,8 @@ from family_recall.recall.trace import Hits, TraceBuilder
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
 from family_recall.store.words import find_stems
-from family_recall.types import Answer, FloatArray, IdArray, Rationale, RepliedTo, Result
+from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
-from family_recall.types.deferred import frozen, unfrozen
 from family_recall.types.relation_result import facts_of, related_confidence
 from family_recall.types.timeline import Period, periods
 
@@ -37,12 +35,13 @@ _RESULTS_AT_ONCE = 8  # between two looks at the clock
 
 
 class _Provenance(NamedTuple):
-    """Where results came from, by row id."""
+    """Where results came from, by row id, and the question's stems."""
 
     paths: Mapping[int, Rationale]
     sources: Mapping[int, str]
     best_passages: Mapping[int, BestPassage]
     replied_to: Mapping[int, RepliedTo]
+    stems: Collection[str]
 
 
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
@@ -77,22 +76,12 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             sources=_sources(ranked.pool, by_id),
             best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
             replied_to=_replied_to(ranked, chosen),
+            stems=frozenset([stem for _, stem in context.plan.terms]),
         )
-        weights, stems = ranking.weights, frozenset([stem for _, stem in context.plan.terms])
-        each = zip(
-            stored, chosen.tolist(), confidence.tolist(), ranking.features[chosen], strict=True
-        )
+        each = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
         made = (
-            _result(
-                rank,
-                memory,
-                row,
-                sure,
-                functools.partial(_detail, memory.text, values, weights, stems),
-                ranking,
-                provenance,
-            )
-            for rank, (memory, row, sure, values) in enumerate(each, start=1)
+            _result(rank, memory, row, sure, ranking, provenance)
+            for rank, (memory, row, sure) in enumerate(each, start=1)
         )
         results = tuple(_while_time_lasts(made, len(chosen), context, trace))
         chosen = chosen[: len(results)]
@@ -246,60 +235,43 @@ def _result(
     memory: MemoryRow,
     row: int,
     confidence: float,
-    details: Callable[[str], object],
     ranking: Ranking,
     provenance: _Provenance,
 ) -> Result:
-    result = unfrozen(Result, details)
-    result.rank = rank
-    result.doc_id = memory.doc_id
-    result.confidence = confidence
-    result.text = memory.text
-    result.space_id = memory.space_id
-    result.kind = memory.kind
-    result.author = memory.author
-    result.author_name = memory.author_name
-    result.title = memory.title
-    result.session_id = memory.session_id
-    result.url = memory.url
-    result.section = memory.section
-    result.occurred_at = memory.occurred_at
-    result.fact_key = memory.fact_key
-    result.fact_value = memory.fact_value
-    result.superseded = memory.superseded_s is not None
-    result.source = provenance.sources[memory.id]
-    result.superseded_by = result.superseded_because = None
-    if (successor := ranking.superseded_by.get(row)) is not None:
-        result.superseded_by = ranking.rows.doc_ids[successor.row]
-        result.superseded_because = successor.reason
-    copies = ranking.duplicates.get(row, ())
-    result.copies = tuple([ranking.rows.doc_ids[copy] for copy in copies])
-    result.rationale = provenance.paths.get(memory.id)
-    result.reply_to = provenance.replied_to.get(row)
-    result.rank_by_score = ranking.rank_by_score.get(row)
-    result.passage = result.sentence = None
-    if (best := provenance.best_passages.get(memory.id)) is not None:
-        result.passage, result.sentence = best.passage, best.sentence
-        result.highlights = (best.passage,)
-    return frozen(result, Result)
-
-
-def _detail(
-    text: str, features: FloatArray, weights: FloatArray, stems: Collection[str], field: str
-) -> object:
-    """Compute what a result says of its score and its text, when somebody reads it.
-
-    Args:
-        text: The memory's.
-        features: Shape (f,).
-        weights: Shape (f,).
-        stems: The question's.
-        field: ``highlights``, ``contributions`` or ``score``.
-    """
-    if field == "highlights":
-        return find_stems(text, stems)
-    parts = contributions(features, weights)
-    return parts if field == "contributions" else sum(part.amount for part in parts)
+    best = provenance.best_passages.get(memory.id)
+    successor = ranking.superseded_by.get(row)
+    doc_ids = ranking.rows.doc_ids
+    parts = contributions(ranking.features[row], ranking.weights)
+    return Result(
+        rank=rank,
+        doc_id=memory.doc_id,
+        score=sum([part.value * part.weight for part in parts]),
+        confidence=confidence,
+        text=memory.text,
+        space_id=memory.space_id,
+        kind=memory.kind,
+        author=memory.author,
+        title=memory.title,
+        session_id=memory.session_id,
+        url=memory.url,
+        section=memory.section,
+        occurred_at=memory.occurred_at,
+        superseded=memory.superseded_s is not None,
+        source=provenance.sources[memory.id],
+        contributions=parts,
+        highlights=(best.passage,) if best else find_stems(memory.text, provenance.stems),
+        passage=best.passage if best else None,
+        sentence=best.sentence if best else None,
+        rationale=provenance.paths.get(memory.id),
+        fact_key=memory.fact_key,
+        fact_value=memory.fact_value,
+        superseded_by=None if successor is None else doc_ids[successor.row],
+        superseded_because=None if successor is None else successor.reason,
+        copies=tuple([doc_ids[copy] for copy in ranking.duplicates.get(row, ())]),
+        author_name=memory.author_name,
+        reply_to=provenance.replied_to.get(row),
+        rank_by_score=ranking.rank_by_score.get(row),
+    )
 
 
 def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:

@@ -26,7 +26,6 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
-from family_recall.types.deferred import deferred
 
 MAX_WAITING = 1000
 """Traces that may wait for a slow hook; later ones are dropped."""
@@ -129,34 +128,22 @@ class TraceBuilder:
         self.degraded.append(f"{stage}: {detail}")
 
     def build(self, results: tuple[Result, ...]) -> Trace:
-        """Freeze what was gathered; what is derived of it, when it is first read."""
-        evidence, spans, understanding = self.evidence, tuple(self.spans), self.understanding
-
-        def compute(name: str) -> object:
-            if name == "spans":
-                return tuple([timer.span() for timer in spans])
-            if name == "kinds":
-                return dict(Counter(result.kind for result in results))
-            if name == "evidence":
-                return {name: round(value, 6) for name, value in evidence.items()}
-            if name == "understanding":
-                return None if understanding is None else understanding()
-            return tuple((result.doc_id, result.reasons) for result in results[:3])
-
-        return deferred(
-            Trace,
-            compute,
-            {
-                "skips": tuple(self.skips),
-                "counts": dict(self.counts),
-                "hits": self.hits,
-                "embedder": self.embedder,
-                "decided_by": self.decided_by,
-                "gate": self.gate,
-                "request": self.request,
-                "decisions": dict(self.decisions),
-                "weights": self.weights,
-            },
+        """Freeze what was gathered."""
+        return Trace(
+            spans=tuple([timer.span() for timer in self.spans]),
+            skips=tuple(self.skips),
+            counts=dict(self.counts),
+            hits=self.hits,
+            top3=tuple([(result.doc_id, result.reasons) for result in results[:3]]),
+            embedder=self.embedder,
+            decided_by=self.decided_by,
+            evidence={name: round(value, 6) for name, value in self.evidence.items()},
+            gate=self.gate,
+            request=self.request,
+            understanding=None if self.understanding is None else self.understanding(),
+            decisions=dict(self.decisions),
+            weights=self.weights,
+            kinds=dict(Counter([result.kind for result in results])),
         )
 
 

@@ -6,17 +6,15 @@ An interrupted run keeps the vectors it made, and the next one makes only the re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from family_recall.encoders.base import Encoder
 from family_recall.remember.indexer import Indexer
 from family_recall.store.store import Store
-from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback
+from family_recall.types.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Reembedded(JsonRecord):
+class Reembedded(Record, frozen=True):
     """The outcome: vectors made, vectors still missing, and models whose vectors were deleted."""
 
     model_id: str

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from family_recall.store.file.replacement import writing_to
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types.json_lines import read_jsonl, shown
-from family_recall.types.json_records import JsonRecord
 from family_recall.types.progress import ProgressCallback
+from family_recall.types.records import Record
 
 KIND = "family_recall"
 FORMAT = 2
@@ -34,8 +33,7 @@ _REPORT_EVERY = 1_000  # records
 _INFO_PATTERNS = {"audit_days": r"\d{1,5}"}
 
 
-@dataclass(frozen=True, slots=True)
-class Archive(JsonRecord):
+class Archive(Record, frozen=True):
     """What an export holds: records of each table, in the order of the file.
 
     ``left_out`` are memories, as ``space/doc_id``, that are damaged in the household's file.

@@ -34,9 +34,9 @@ from family_recall.store.reader import Asker, ReadCaches
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.transaction import ReadTransaction, WriteTransaction
 from family_recall.types import Region
-from family_recall.types.countries import check_country
 from family_recall.types.erasure import Proof, Receipt, Verification
 from family_recall.types.progress import ProgressCallback
+from family_recall.types.understanding import check_country
 
 MAX_BUSY_TIMEOUT_MS = 3_600_000
 

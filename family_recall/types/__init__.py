@@ -9,12 +9,15 @@ from family_recall.types.answer import (
     Status,
 )
 from family_recall.types.arrays import BoolArray, FloatArray, IdArray
-from family_recall.types.audit import AuditEntry, Call
 from family_recall.types.browsing import (
     AccessibleSpace,
+    AuditEntry,
+    Call,
     EntityCount,
+    Imported,
     MemoryDetail,
     MemoryPage,
+    Omission,
     SourceCount,
     StoredVersion,
 )
@@ -27,7 +30,7 @@ from family_recall.types.erasure import (
     Selection,
     Verification,
 )
-from family_recall.types.importing import Imported, Omission
+from family_recall.types.fields import parse_moment
 from family_recall.types.memory import (
     BANDS,
     CATEGORIES,
@@ -45,11 +48,16 @@ from family_recall.types.memory import (
     Relation,
     Remembered,
     Space,
-    parse_moment,
 )
 from family_recall.types.relation_result import RelationResult
-from family_recall.types.request import Affect, Filters, RecallContext, RecallRequest, kinds_of
-from family_recall.types.scope import Scope
+from family_recall.types.request import (
+    Affect,
+    Filters,
+    RecallContext,
+    RecallRequest,
+    Scope,
+    kinds_of,
+)
 from family_recall.types.short_ids import ShortIds
 from family_recall.types.trace import Admission, Clamp, Hit, Skip, SkipReason, Span, Trace
 from family_recall.types.understanding import (

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from family_recall.types.answer_html import html_of
-from family_recall.types.answer_text import lines_of
+import msgspec
+
+from family_recall.types.answer_text import html_of, lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
-from family_recall.types.deferred import Deferred
-from family_recall.types.json_records import JsonRecord, as_json
+from family_recall.types.records import Record
 from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
-from family_recall.types.trace import Trace
+from family_recall.types.trace import Trace, prepared
 
 Status = Literal["ok", "weak", "no_match"]
 
@@ -27,8 +26,7 @@ _PRINTED_CHARS = 100
 _SPOKEN_RESULTS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(msgspec.Struct, frozen=True, array_like=True):
     """One feature's part of a score: ``weight × value``."""
 
     feature: str
@@ -48,8 +46,7 @@ class Contribution:
         return f"{self.feature}*{self.weight:.2f}={self.amount:.3f}"
 
 
-@dataclass(frozen=True, slots=True)
-class Rationale(JsonRecord):
+class Rationale(Record, frozen=True):
     """Why the graph found it: the path from the question to this memory.
 
     ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
@@ -62,8 +59,7 @@ class Rationale(JsonRecord):
     evidence: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RepliedTo(JsonRecord):
+class RepliedTo(Record, frozen=True):
     """What a result is the reply to: the memory a few turns before it, most often a question."""
 
     doc_id: str
@@ -71,8 +67,7 @@ class RepliedTo(JsonRecord):
     author: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Result(Deferred, JsonRecord):
+class Result(Record, frozen=True):
     """One memory of an answer.
 
     ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and
@@ -168,28 +163,10 @@ class Result(Deferred, JsonRecord):
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; contributions as ``[feature, value, weight]``."""
-        contributions = [[part.feature, part.value, part.weight] for part in self.contributions]
-        extra = {"features": self.features, "reasons": list(self.reasons)}
-        return JsonRecord.to_json(self) | extra | {"contributions": contributions}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Result:
-        """Read what :meth:`to_json` wrote."""
-        fields = {name: record[name] for name in cls.__slots__ if name in record}
-        fields["contributions"] = tuple(Contribution(*c) for c in record["contributions"])
-        fields["highlights"] = tuple((start, end) for start, end in record["highlights"])
-        for name in ("passage", "sentence"):
-            span = record.get(name)
-            fields[name] = span and tuple(span)
-        rationale, reply_to = record["rationale"], record.get("reply_to")
-        fields["copies"] = tuple(record.get("copies", ()))
-        fields["rationale"] = rationale and Rationale(**{k: tuple(v) for k, v in rationale.items()})
-        fields["reply_to"] = reply_to and RepliedTo(**reply_to)
-        return cls(**fields)
+        return Record.to_json(self) | {"features": self.features, "reasons": list(self.reasons)}
 
 
-@dataclass(frozen=True, slots=True)
-class Change(JsonRecord):
+class Change(Record, frozen=True):
     """Something that an answer's memories tell otherwise than before.
 
     ``doc_id`` is the older memory and ``replaced_by`` the newest that answers the question
@@ -202,8 +179,7 @@ class Change(JsonRecord):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record, frozen=True, kw_only=True):
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
     ``confidence`` is the calibrated probability that the first result, or a relation, answers, and
@@ -224,9 +200,16 @@ class Answer:
     """
 
     query_text: str
-    results: tuple[Result, ...]
     status: Status
     confidence: float
+    answerable: float = 0.0
+    uncovered: tuple[str, ...] = ()
+    completeness: float | None = None
+    results: tuple[Result, ...]
+    facts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    timeline: tuple[Period, ...] = ()
+    relations: tuple[RelationResult, ...] = ()
+    changed: tuple[Change, ...] = ()
     strategy: str
     mode: str
     profile: str
@@ -236,13 +219,6 @@ class Answer:
     used_time_ms: float
     degraded: tuple[str, ...]
     trace: Trace
-    facts: Mapping[str, str] = field(default_factory=dict)
-    timeline: tuple[Period, ...] = ()
-    relations: tuple[RelationResult, ...] = ()
-    changed: tuple[Change, ...] = ()
-    completeness: float | None = None
-    answerable: float = 0.0
-    uncovered: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[Result]:
         """Yield the results, best first; of a TIMELINE answer, in order of time."""
@@ -330,29 +306,10 @@ class Answer:
         ]
         return " ".join(["I think:", *closed] if closed and self.status == "weak" else closed)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the whole answer, moments as ISO 8601."""
-        return {name: as_json(getattr(self, name)) for name in _JSON_ORDER}
-
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Answer:
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        fields = dict(record)
-        fields["results"] = tuple(Result.from_json(result) for result in record["results"])
-        fields["now"] = dt.datetime.fromisoformat(record["now"])
-        fields["as_of"] = dt.datetime.fromisoformat(record["as_of"])
-        known_at = record["known_at"]
-        fields["known_at"] = known_at and dt.datetime.fromisoformat(known_at)
-        fields["degraded"] = tuple(record["degraded"])
-        fields["uncovered"] = tuple(record.get("uncovered", ()))
-        fields["trace"] = Trace.from_json(record["trace"])
-        fields["facts"] = dict(record.get("facts", {}))
-        fields["relations"] = tuple(map(RelationResult.from_json, record.get("relations", ())))
-        fields["changed"] = tuple(Change(**change) for change in record.get("changed", ()))
-        fields["timeline"] = tuple(
-            Period.from_json(period) for period in record.get("timeline", ())
-        )
-        return cls(**fields)
+        return super().from_json({**record, "trace": prepared(record["trace"])})
 
 
 def _briefed(result: Result, max_chars: int) -> BriefedMemory:
@@ -370,10 +327,3 @@ def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:
         return text
     is_own = person_id is not None and result.author == person_id
     return f"{'You' if is_own else result.said_by} said: {text}"
-
-
-_JSON_ORDER = (
-    "query_text", "status", "confidence", "answerable", "uncovered", "completeness", "results",
-    "facts", "timeline", "relations", "changed", "strategy", "mode", "profile", "now", "as_of",
-    "known_at", "used_time_ms", "degraded", "trace",
-)  # fmt: skip

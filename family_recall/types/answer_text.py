@@ -1,8 +1,10 @@
-"""An answer in plain words: what is known first, then how surely, then what else was found."""
+"""An answer in plain words, as text and as HTML: what is known, how surely, what else was found."""
 
 from __future__ import annotations
 
 import datetime as dt
+import html
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -166,3 +168,29 @@ def _uncovered(answer: Answer) -> Iterator[Line]:
 
 def _flat(text: str) -> str:
     return " ".join(text.split())
+
+
+_TAGS = {"answer": "strong", "sureness": "em", "remark": "span", "other": "span"}
+
+
+def html_of(answer: Answer) -> str:
+    """Return an answer as paragraphs, other memories as a list; every text of it escaped."""
+    parts = []
+    for is_item, lines in itertools.groupby(lines_of(answer), lambda line: line.text[:1] == " "):
+        if is_item:
+            items = "".join(f"<li>{_escaped(line.text)}</li>" for line in lines)
+            parts.append(f"<ul>{items}</ul>")
+        else:
+            parts += [f"<p>{_tagged(_TAGS[line.kind], line.text)}</p>" for line in lines]
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _tagged(tag: str, text: str) -> str:
+    return f"<{tag}>{_escaped(text)}</{tag}>"
+
+
+def _escaped(text: str) -> str:
+    """Return a text as HTML; marks that turn its direction reach no further than itself."""
+    # A notebook is sent as UTF-8, which has no lone surrogates.
+    sendable = text.strip().encode("utf-8", "replace").decode("utf-8")
+    return f"<bdi>{html.escape(sendable)}</bdi>"

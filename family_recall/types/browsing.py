@@ -1,15 +1,24 @@
-"""What is read without a question: pages of memories, one in detail, accessible spaces."""
+"""What is read without a question: pages of memories, accessible spaces, the log, imports."""
 
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Literal, TypeAlias, get_args
 
+from family_recall.types.fields import FieldSpec
 from family_recall.types.memory import Memory, Person, Relation, Space
+from family_recall.types.records import Record
+
+Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
+"""What was called; a ``gap`` is a time of which calls may be missing."""
+
+Format = Literal["whatsapp", "icalendar", "vcard", "markdown", "csv", "mbox"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""What a file may be."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVersion:
+class StoredVersion(Record, frozen=True):
     """One version of a memory, when it was recorded, and when it was replaced.
 
     ``replaced_at`` is None for the current version. Of one that is not ``intact``, but damaged in
@@ -32,8 +41,7 @@ class StoredVersion:
         return occurred.astimezone(zone) if occurred.tzinfo else occurred.replace(tzinfo=zone)
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPage:
+class MemoryPage(Record, frozen=True):
     """A page of memories, the newest first.
 
     Args:
@@ -49,16 +57,14 @@ class MemoryPage:
     months: tuple[tuple[dt.date, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EntityCount:
+class EntityCount(Record, frozen=True):
     """A person or thing by name; ``n_memories`` mention it or are by it."""
 
     name: str
     n_memories: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryDetail:
+class MemoryDetail(Record, frozen=True):
     """One memory with its versions and links, as far as the person who asks may see them.
 
     Args:
@@ -77,8 +83,7 @@ class MemoryDetail:
     links: tuple[tuple[str, StoredVersion], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AccessibleSpace:
+class AccessibleSpace(Record, frozen=True):
     """A space as one person may enter it.
 
     Args:
@@ -98,10 +103,82 @@ class AccessibleSpace:
     people: tuple[tuple[Person, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCount:
+class SourceCount(Record, frozen=True):
     """A source of memories: how many there are now, and how many only the history has."""
 
     source: str
     n_memories: int
     n_withdrawn: int
+
+
+_AUDIT_DAYS = FieldSpec(name="days", type="integer", help="", minimum=0, maximum=99_999)
+
+
+def check_audit_days(days: int) -> None:
+    """Raise unless the log may go back so many days.
+
+    Raises:
+        InvalidRequestError: If it is no whole number from 0 to 99,999.
+    """
+    _AUDIT_DAYS.read(days)
+
+
+class AuditEntry(Record, frozen=True):
+    """One call, as far as it concerns the reader of the log.
+
+    Args:
+        at: When it was called.
+        call: What was called.
+        person_id: Who asked; None for an unknown voice, and for a gap.
+        asked_in: The space it was asked in; None for everywhere, or for one that is not the
+            reader's.
+        memories: (space_id, doc_id) of what was returned, best first, in the reader's spaces only.
+        lost: Of a gap, how many calls are known to be missing; 0 where that is unknown.
+    """
+
+    at: dt.datetime
+    call: Call
+    person_id: str | None
+    asked_in: str | None
+    memories: tuple[tuple[str, str], ...] = ()
+    lost: int = 0
+
+
+class Omission(Record, frozen=True):
+    """What an import left out: how many of what (in the plural), and where the first stands."""
+
+    reason: str
+    n: int
+    first: str
+
+
+class Imported(Record, frozen=True):
+    """The outcome of importing a file, or what it would be.
+
+    Args:
+        path: The file or folder.
+        file_format: Its format.
+        source: The source that it is stored as.
+        space_id: The space that it is stored in.
+        dry_run: Whether nothing was stored.
+        created: Memories that were new.
+        updated: Memories in place of an earlier version, or of one in another space.
+        unchanged: Memories that were there already.
+        withdrawn: Memories that the file no longer has.
+        left_out: What was not stored, the most frequent first.
+        authors: Each author as the file names them, and the person's id; None for nobody's name.
+        examples: The first memories of the file, three at most.
+    """
+
+    path: str
+    file_format: str
+    source: str
+    space_id: str
+    dry_run: bool
+    created: int
+    updated: int
+    unchanged: int
+    withdrawn: int
+    left_out: tuple[Omission, ...]
+    authors: Mapping[str, str | None]
+    examples: tuple[Memory, ...]

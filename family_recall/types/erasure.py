@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypedDict
 
-from family_recall.errors import InvalidMemoryError, InvalidRequestError
-from family_recall.types.checks import check_choice, is_number
-from family_recall.types.json_records import JsonRecord
-from family_recall.types.memory import CATEGORIES, parse_moment
+from msgspec import Meta
+
+from family_recall.errors import InvalidRequestError
+from family_recall.types.fields import MAX_TEXT_CHARS, Checked, about, fields_of
+from family_recall.types.memory import CATEGORIES
+from family_recall.types.records import Record
 
 LONGEST_KEPT_DAYS = 36_500.0
 
+_Text = Annotated[str, about(max_length=MAX_TEXT_CHARS)]
+_Share = Annotated[float, about(ge=0, le=1)]
+_Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Checked):
     """Which memories to forget: those that meet all of these criteria.
 
     A memory that meets them goes with all its earlier versions; an earlier version that alone
@@ -36,39 +42,25 @@ class Selection:
         min_confidence: In [0, 1]; counts with ``query`` only.
     """
 
-    doc_ids: tuple[str, ...] = ()
-    query: str | None = None
-    about: str | None = None
-    by: str | None = None
-    space_id: str | None = None
-    session_id: str | None = None
+    _noun = "a selection"
+
+    doc_ids: tuple[_Text, ...] = ()
+    query: _Text | None = None
+    about: _Text | None = None
+    by: _Text | None = None
+    space_id: _Text | None = None
+    session_id: _Text | None = None
     after: dt.datetime | None = None
     before: dt.datetime | None = None
     recorded_after: dt.datetime | None = None
     recorded_before: dt.datetime | None = None
-    min_confidence: float = 0.5
+    min_confidence: _Share = 0.5
 
     def __post_init__(self) -> None:
-        """Refuse a choice that cannot be meant."""
-        if not isinstance(self.doc_ids, Iterable):
-            raise InvalidRequestError(f"doc_ids must be ids of memories, got {self.doc_ids!r}")
-        ids = (self.doc_ids,) if isinstance(self.doc_ids, str) else tuple(self.doc_ids)
-        object.__setattr__(self, "doc_ids", ids)
-        for name in ("query", "about", "by", "space_id", "session_id"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value.strip()):
-                raise InvalidRequestError(f"{name} must be a text that says something: {value!r}")
-        if not all(isinstance(doc_id, str) and doc_id for doc_id in ids):
-            raise InvalidRequestError(f"doc_ids must be ids of memories, got {ids!r}")
-        for name in ("after", "before", "recorded_after", "recorded_before"):
-            try:
-                object.__setattr__(self, name, parse_moment(getattr(self, name), name))
-            except InvalidMemoryError as error:
-                raise InvalidRequestError(str(error)) from None
-        if not is_number(self.min_confidence) or not 0.0 <= self.min_confidence <= 1.0:
-            raise InvalidRequestError(
-                f"min_confidence must be in [0, 1], got {self.min_confidence!r}"
-            )
+        """Raise for a choice that cannot be meant."""
+        if isinstance(self.doc_ids, str):
+            object.__setattr__(self, "doc_ids", (self.doc_ids,))
+        Checked.__post_init__(self)
         if not self.criteria:
             raise InvalidRequestError(
                 "nothing was chosen to forget; name ids, a query, a person, a space, a session "
@@ -79,14 +71,29 @@ class Selection:
     def criteria(self) -> tuple[str, ...]:
         """The names of the criteria that are set."""
         return tuple(
-            spec.name
-            for spec in fields(self)
-            if spec.name != "min_confidence" and getattr(self, spec.name) not in {None, ()}
+            name
+            for name in fields_of(Selection)
+            if name != "min_confidence" and getattr(self, name) not in {None, ()}
         )
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetExample(JsonRecord):
+class SelectionFields(TypedDict, total=False):
+    """The fields of a :class:`Selection`, to be given in its place."""
+
+    doc_ids: tuple[str, ...]
+    query: str | None
+    about: str | None
+    by: str | None
+    space_id: str | None
+    session_id: str | None
+    after: dt.datetime | None
+    before: dt.datetime | None
+    recorded_after: dt.datetime | None
+    recorded_before: dt.datetime | None
+    min_confidence: float
+
+
+class ForgetExample(Record, frozen=True):
     """One of the memories that would go, as a dry run shows it; ``author`` is as stored."""
 
     doc_id: str
@@ -102,8 +109,7 @@ class ForgetExample(JsonRecord):
         return self.author_name or self.author
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetPlan(JsonRecord):
+class ForgetPlan(Record, frozen=True):
     """What would go: nothing has been changed.
 
     ``doc_ids`` of the memories, with ``n_versions`` rows in all; ``neighbours`` counts memories
@@ -125,8 +131,7 @@ Said = Literal["keep", "nobody", "forget"]
 About = Literal["keep", "forget"]
 
 
-@dataclass(frozen=True, slots=True)
-class RemovalPlan(JsonRecord):
+class RemovalPlan(Record, frozen=True):
     """What removing a person would come to: nothing has been changed.
 
     ``forgotten`` goes, and its token confirms the removal; ``n_said`` memories that they said stay,
@@ -141,8 +146,7 @@ class RemovalPlan(JsonRecord):
     spaces: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Proof(JsonRecord):
+class Proof(Record, frozen=True):
     """How what was forgotten was cleaned out of the file, and what a search for it then found.
 
     ``rewritten`` is whether the file was rewritten from what it still holds. ``searched`` is
@@ -155,21 +159,11 @@ class Proof(JsonRecord):
     at: str
     rewritten: bool
     searched: bool = False
-    bytes_read: int = 0
-    leftover_runs: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what could not have been found."""
-        if not (
-            isinstance(self.at, str)
-            and type(self.rewritten) is type(self.searched) is bool
-            and all(type(n) is int and n >= 0 for n in (self.bytes_read, self.leftover_runs))
-        ):
-            raise InvalidRequestError(f"a proof must be a moment and counts, got {self!r}")
+    bytes_read: _Count = 0
+    leftover_runs: _Count = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt(JsonRecord):
+class Receipt(Record, frozen=True):
     """What was forgotten, in numbers: nothing in it is made from a text.
 
     ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
@@ -188,46 +182,13 @@ class Receipt(JsonRecord):
     at: str
     person_id: str | None
     chosen_by: tuple[str, ...]
-    counts: Mapping[str, int]
+    counts: Mapping[str, _Count]
     undo_until: str | None = None
-    rows: tuple[int, ...] = ()
+    rows: tuple[_Count, ...] = ()
     proof: Proof | None = None
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Receipt:
-        """Read what :meth:`to_json` wrote.
 
-        Raises:
-            InvalidRequestError: If it is not such a record.
-        """
-        try:
-            proof = record.get("proof")
-            receipt = cls(
-                receipt_id=record["receipt_id"],
-                at=record["at"],
-                person_id=record["person_id"],
-                chosen_by=tuple(record["chosen_by"]),
-                counts=dict(record["counts"]),
-                undo_until=record["undo_until"],
-                rows=tuple(record.get("rows", ())),
-                proof=None if proof is None else Proof(**proof),
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InvalidRequestError(f"this is not a receipt: {error}") from None
-        texts = (receipt.receipt_id, receipt.at, *receipt.chosen_by, *receipt.counts)
-        maybe = (receipt.person_id, receipt.undo_until)
-        numbers = (*receipt.counts.values(), *receipt.rows)
-        if not (
-            all(isinstance(one, str) for one in texts)
-            and all(one is None or isinstance(one, str) for one in maybe)
-            and all(type(n) is int and 0 <= n < 1 << 63 for n in numbers)
-        ):
-            raise InvalidRequestError("this is not a receipt: texts and counts wanted")
-        return receipt
-
-
-@dataclass(frozen=True, slots=True)
-class Verification(JsonRecord):
+class Verification(Record, frozen=True):
     """What a search for something forgotten has found, with or without its text.
 
     ``cleaned`` is whether the receipt has its proof by now. ``rows`` counts, by table or index,
@@ -261,21 +222,14 @@ class Verification(JsonRecord):
 
     def to_json(self) -> dict[str, Any]:
         """Return every field, and ``forgotten``."""
-        return JsonRecord.to_json(self) | {"forgotten": self.forgotten}
+        return Record.to_json(self) | {"forgotten": self.forgotten}
 
 
 @dataclass(frozen=True, slots=True)
-class RetentionRule:
+class RetentionRule(Checked):
     """How many days memories of a category are kept once they happened and were recorded."""
 
-    category: str
-    keep_days: float
+    _noun = "a rule"
 
-    def __post_init__(self) -> None:
-        """Refuse an unknown category, and what is not a number of days."""
-        check_choice("category", self.category, CATEGORIES)
-        days = self.keep_days
-        if not is_number(days) or not 0 < days <= LONGEST_KEPT_DAYS:
-            raise InvalidRequestError(
-                f"keep_days must be above 0 and at most {LONGEST_KEPT_DAYS:,.0f}, got {days!r}"
-            )
+    category: Annotated[str, about(choices=CATEGORIES)]
+    keep_days: Annotated[float, about(gt=0, le=LONGEST_KEPT_DAYS)]

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Literal, Self, TypedDict
 
-from family_recall.errors import InvalidMemoryError, InvalidRequestError
-from family_recall.types.checks import check_choice, has_lone_surrogate
-from family_recall.types.json_records import as_json
+from family_recall.errors import InvalidMemoryError
+from family_recall.types.fields import (
+    MAX_LABEL_CHARS,
+    MAX_TEXT_CHARS,
+    Checked,
+    FieldSpec,
+    Name,
+    about,
+    fields_of,
+)
+from family_recall.types.records import Record, as_json
 
 KINDS = ("fact", "episode", "milestone", "chunk", "observation", "summary", "profile")
 CATEGORIES = ("identity", "family", "health", "milestone", "task", "event", "casual")
@@ -34,152 +42,123 @@ HIDEABLE = (
 )  # fmt: skip
 """Fields of a memory that can be hidden from a role; the text itself has bands."""
 
-MAX_TEXT_CHARS = 1_000_000
-MAX_LABEL_CHARS = 1_000
-
-_T = TypeVar("_T")
-
-
-def parse_moment(value: str | dt.datetime | dt.date | None, name: str) -> dt.datetime | None:
-    """Read an ISO 8601 day or moment; a day means its midnight.
-
-    A moment without an offset stays naive: the store reads it in the household's zone.
-
-    Raises:
-        InvalidMemoryError: If the text is not an ISO 8601 day or moment of the years 2 to 9998.
-    """
-    if value is None:
-        return None
-    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
-        value = dt.datetime.combine(value, dt.time())
-    if not isinstance(value, dt.datetime):
-        try:
-            value = dt.datetime.fromisoformat(value)
-        except (TypeError, ValueError):
-            raise InvalidMemoryError(
-                f"{name} must be an ISO 8601 day or moment such as 2026-03-01T18:30, got {value!r}"
-            ) from None
-    # A year is left at either end of the calendar, so that any zone can show the moment.
-    if not dt.MINYEAR < value.year < dt.MAXYEAR:
-        raise InvalidMemoryError(f"{name} must lie between the years 2 and 9998, got {value}")
-    return value
+_Text = Annotated[str, about(max_length=MAX_TEXT_CHARS)]
+_Label = Annotated[str, about(max_length=MAX_LABEL_CHARS)]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Checked):
     """One remembered thing.
 
-    Args:
-        text: The words themselves, 1 to 1,000,000 characters; the source of truth.
-        space_id: The space it belongs to; people who may enter that space may recall it.
-        doc_id: Unique inside its space; made up when left out.
-        author: Who said or wrote it: a person's id, or a name as heard.
-        title: A heading, searched like the text.
-        summary: A shorter version, searched like the text.
-        kind: One of ``KINDS``.
-        category: One of ``CATEGORIES``; sets how fast it fades.
-        session_id: The talk it belongs to; its neighbours there are its context.
-        source: Where it came from, such as ``"kitchen speaker"``.
-        url: A link to the original.
-        section: The part of the original.
-        labels: Free words to filter by.
-        importance: In [0, 1].
-        valence: Pleasant or not, in [−1, 1].
-        arousal: Calm to excited, in [0, 1].
-        band: One of ``BANDS``: who in the space may see it, and its earlier versions.
-        guardians_of: The person_id of a child: of those, only that child's guardians may see it.
-        fact_key: For facts, what is stated, such as ``"spouse_name"``.
-        fact_value: For facts, the value.
-        event_type: For milestones, what kind, such as ``"wedding"``.
-        occurred_at: When it was said or happened.
-        valid_from: From when it is true; always, when left out.
-        valid_until: Until when it is true (exclusive); still, when left out.
+    ``text``, of 1 to 1,000,000 characters, is the source of truth. ``doc_id`` is unique inside its
+    space, and made up when left out. ``author`` is a person's id, or a name as heard. ``band`` says
+    who in the space may see it and its earlier versions; of those, only the guardians of the child
+    ``guardians_of``, if set. ``valid_until`` is exclusive.
 
     Raises:
         InvalidMemoryError: If a field is outside its range; nothing is stored.
     """
 
-    text: str
+    _error = InvalidMemoryError
+    _noun = "a memory"
+
+    text: Annotated[_Text, about("the words themselves", multiline=True, for_models=True)]
+    space_id: Annotated[_Label, about("the space it belongs to", label="Space")]
+    doc_id: Annotated[
+        _Label | None, about("its id, to change it by later", label="Id", absent="made up")
+    ] = None
+    author: Annotated[_Label | None, about("who said or wrote it", label="Said by")] = None
+    title: Annotated[_Text | None, about("a heading, searched like the text")] = None
+    summary: Annotated[
+        _Text | None, about("a shorter version, searched like the text", multiline=True)
+    ] = None
+    kind: Annotated[str, about("what sort of memory it is", choices=KINDS, for_models=True)] = (
+        "episode"
+    )
+    category: Annotated[
+        str,
+        about(
+            "what it is about; decides how fast it fades",
+            choices=CATEGORIES,
+            for_models=True,
+        ),
+    ] = "casual"
+    session_id: Annotated[_Label | None, about("the session it belongs to", label="Session")] = None
+    source: Annotated[_Label | None, about("where it came from, such as kitchen speaker")] = None
+    url: Annotated[_Label | None, about("a link to the original", label="Link")] = None
+    section: Annotated[_Label | None, about("the part of the original")] = None
+    labels: Annotated[tuple[_Label, ...], about("a word to filter by")] = ()
+    importance: Annotated[float, about("how much it matters", ge=0, le=1)] = 0.5
+    valence: Annotated[float, about("how pleasant it is", ge=-1, le=1)] = 0.0
+    arousal: Annotated[float, about("how exciting it is", ge=0, le=1)] = 0.0
+    band: Annotated[
+        str,
+        about("who in the space may see it, everybody first", label="Seen by", choices=BANDS),
+    ] = "green"
+    guardians_of: Annotated[
+        _Label | None, about("the id of a child whose guardians alone may see it")
+    ] = None
+    fact_key: Annotated[
+        _Label | None, about("what a fact states, such as spouse_name", label="A fact about")
+    ] = None
+    fact_value: Annotated[
+        _Label | None, about("the value that a fact states", label="which is")
+    ] = None
+    event_type: Annotated[
+        _Label | None, about("the kind of a milestone, such as wedding", label="Event")
+    ] = None
+    occurred_at: Annotated[
+        dt.datetime | None,
+        about(
+            "when it was said or happened",
+            label="When it happened",
+            for_models=True,
+            absent="now",
+        ),
+    ] = None
+    valid_from: Annotated[
+        dt.datetime | None,
+        about("when it began to be true", label="True from", absent="always"),
+    ] = None
+    valid_until: Annotated[
+        dt.datetime | None,
+        about("when it ceased to be true", label="True until", absent="still true"),
+    ] = None
+
+
+MEMORY_FIELDS: Mapping[str, FieldSpec] = fields_of(Memory)
+"""What ``Memory`` takes."""
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a :class:`Memory` but its text, to be given with a text."""
+
     space_id: str
-    doc_id: str | None = None
-    author: str | None = None
-    title: str | None = None
-    summary: str | None = None
-    kind: str = "episode"
-    category: str = "casual"
-    session_id: str | None = None
-    source: str | None = None
-    url: str | None = None
-    section: str | None = None
-    labels: tuple[str, ...] = ()
-    importance: float = 0.5
-    valence: float = 0.0
-    arousal: float = 0.0
-    band: str = "green"
-    guardians_of: str | None = None
-    fact_key: str | None = None
-    fact_value: str | None = None
-    event_type: str | None = None
-    occurred_at: dt.datetime | None = None
-    valid_from: dt.datetime | None = None
-    valid_until: dt.datetime | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what could not be stored or found again."""
-        _check_text("text", self.text, MAX_TEXT_CHARS)
-        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        for name in _OPTIONAL_TEXT:
-            value = getattr(self, name)
-            if value is not None:
-                limit = MAX_TEXT_CHARS if name in {"title", "summary"} else MAX_LABEL_CHARS
-                _check_text(name, value, limit)
-        for name, allowed in (("kind", KINDS), ("category", CATEGORIES), ("band", BANDS)):
-            check_choice(name, getattr(self, name), allowed, InvalidMemoryError)
-        for name, low, high in (("importance", 0, 1), ("valence", -1, 1), ("arousal", 0, 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or not low <= value <= high:
-                raise InvalidMemoryError(f"{name} must be in [{low}, {high}], got {value!r}")
-        for name in ("occurred_at", "valid_from", "valid_until"):
-            object.__setattr__(self, name, parse_moment(getattr(self, name), name))
-        if isinstance(self.labels, str) or not isinstance(self.labels, Iterable):
-            raise InvalidMemoryError(f"labels must be a list of words, got {self.labels!r}")
-        object.__setattr__(self, "labels", tuple(self.labels))
-        for label in self.labels:
-            _check_text("labels", label, MAX_LABEL_CHARS)
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Memory:
-        """Read what :meth:`to_json` wrote.
-
-        Raises:
-            InvalidMemoryError: If a field is unknown, missing or outside its range.
-        """
-        if not isinstance(record, Mapping):
-            raise InvalidMemoryError(f"a memory is an object of fields, got {record!r:.80}")
-        known = {f.name for f in fields(cls)}
-        unknown = sorted(map(str, set(record) - known))
-        if unknown:
-            raise InvalidMemoryError(
-                f"unknown field {unknown[0]!r}; a memory has {', '.join(sorted(known))}"
-            )
-        for name in ("text", "space_id"):
-            if record.get(name) is None:
-                raise InvalidMemoryError(f"a memory needs {name!r}; got {sorted(record)}")
-        return cls(**{name: value for name, value in record.items() if value is not None})
-
-    @classmethod
-    def as_stored(cls, **values: Any) -> Memory:
-        """Return a memory of fields that were checked when it was stored: all of them, by name."""
-        return _unchecked(cls, values)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every field that is set, moments as ISO 8601."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: as_json(value) for name, value in values.items() if value is not None}
+    doc_id: str | None
+    author: str | None
+    title: str | None
+    summary: str | None
+    kind: str
+    category: str
+    session_id: str | None
+    source: str | None
+    url: str | None
+    section: str | None
+    labels: tuple[str, ...]
+    importance: float
+    valence: float
+    arousal: float
+    band: str
+    guardians_of: str | None
+    fact_key: str | None
+    fact_value: str | None
+    event_type: str | None
+    occurred_at: dt.datetime | None
+    valid_from: dt.datetime | None
+    valid_until: dt.datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Remembered:
+class Remembered(Record, frozen=True):
     """The outcome of remembering one memory.
 
     ``outcome`` is ``created``; ``updated`` (the version before is superseded); ``unchanged``
@@ -191,8 +170,7 @@ class Remembered:
     outcome: Literal["created", "updated", "unchanged", "duplicate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Corrected:
+class Corrected(Record, frozen=True):
     """The outcome of a correction.
 
     ``changed`` has each field that differs now, by name: as it was, and as it is. It is empty
@@ -205,37 +183,33 @@ class Corrected:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; what changed as ``{field: {"was": …, "is": …}}``."""
-        return {
-            "doc_id": self.doc_id,
-            "space_id": self.space_id,
-            "changed": {
-                name: {"was": as_json(was), "is": as_json(now)}
-                for name, (was, now) in self.changed.items()
-            },
+        changed = {
+            name: {"was": as_json(was), "is": as_json(now)}
+            for name, (was, now) in self.changed.items()
         }
+        return {"doc_id": self.doc_id, "space_id": self.space_id, "changed": changed}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote."""
+        changed = {name: (each["was"], each["is"]) for name, each in record["changed"].items()}
+        return super().from_json({**record, "changed": changed})
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class Person(Checked):
     """A person of the household, and the names they go by."""
 
-    person_id: str
-    name: str
-    aliases: tuple[str, ...] = ()
+    _error = InvalidMemoryError
+    _noun = "a person"
 
-    def __post_init__(self) -> None:
-        """Refuse ids and names that are not texts."""
-        if isinstance(self.aliases, str) or not isinstance(self.aliases, Iterable):
-            raise InvalidMemoryError(f"aliases must be a list of names, got {self.aliases!r}")
-        object.__setattr__(self, "aliases", tuple(self.aliases))
-        _check_name("person_id", self.person_id)
-        _check_name("name", self.name)
-        for alias in self.aliases:
-            _check_name("aliases", alias)
+    person_id: Name
+    name: Name
+    aliases: tuple[Name, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class Space(Checked):
     """A place memories belong to.
 
     ``private`` is one person's own; ``shared`` is for those with a grant, its green memories also
@@ -243,20 +217,16 @@ class Space:
     guest, unless they have a grant.
     """
 
-    space_id: str
-    kind: Literal["shared", "private", "household"]
-    name: str | None = None
+    _error = InvalidMemoryError
+    _noun = "a space"
 
-    def __post_init__(self) -> None:
-        """Refuse an id or a name that is not a text, and an unknown kind."""
-        _check_name("space_id", self.space_id)
-        if self.name is not None:
-            _check_name("name", self.name)
-        check_choice("kind", self.kind, SPACE_KINDS, InvalidMemoryError)
+    space_id: Name
+    kind: Literal["shared", "private", "household"]
+    name: Name | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Checked):
     """A person's way into a space.
 
     ``role`` is one of ``ROLES`` and sets which bands are open.
@@ -264,118 +234,56 @@ class Grant:
     would be without a grant: a guest in a ``household`` space, and nobody elsewhere.
     """
 
-    person_id: str
-    space_id: str
-    role: str = "adult"
+    _noun = "a grant"
+
+    person_id: Name
+    space_id: Name
+    role: Annotated[str, about(choices=ROLES)] = "adult"
     expires_at: dt.datetime | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse ids that are not texts, an unknown role, and a moment no zone could show."""
-        _check_name("person_id", self.person_id)
-        _check_name("space_id", self.space_id)
-        check_choice("role", self.role, ROLES)
-        object.__setattr__(self, "expires_at", parse_moment(self.expires_at, "expires_at"))
-
-    @classmethod
-    def as_stored(cls, **values: Any) -> Grant:
-        """Return a grant of fields that were checked when it was stored: all of them, by name."""
-        return _unchecked(cls, values)
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Checked):
     """Fields of a space's memories that one role does not see, each one of ``HIDEABLE``.
 
     For that role the memories are as if stored without them: with the author hidden, nothing is
     found by an author's name either.
     """
 
-    space_id: str
-    role: str
-    fields: tuple[str, ...]
+    _noun = "a hidden field"
+
+    space_id: _Label
+    role: Annotated[str, about(choices=ROLES)]
+    fields: tuple[Annotated[str, about(choices=HIDEABLE)], ...]
 
     def __post_init__(self) -> None:
-        """Refuse an unknown role, and a field that cannot be hidden."""
-        _check_text("space_id", self.space_id, MAX_LABEL_CHARS)
-        check_choice("role", self.role, ROLES)
-        if isinstance(self.fields, str) or not isinstance(self.fields, Iterable):
-            raise InvalidRequestError(f"fields must be a list of names, got {self.fields!r}")
-        names = list(self.fields)
-        for name in names:
-            check_choice("a hidden field", name, HIDEABLE)
-        object.__setattr__(self, "fields", tuple(sorted(set(names))))
+        """Raise for an unknown role, and a field that cannot be hidden."""
+        Checked.__post_init__(self)
+        object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
 
     def without(self, memory: Memory) -> Memory:
         """Return a memory as if the hidden fields had never been set."""
-        return replace(memory, **{name: _BLANK[name] for name in self.fields})
+        return replace(memory, **{name: MEMORY_FIELDS[name].default for name in self.fields})
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Checked):
     """A typed edge between two people or things: *Rajesh* is *married to* *Priya*.
 
     ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space and
     band, and for the same guardians, that say so.
     """
 
-    subject: str
-    relation: str
-    object: str
-    space_id: str
-    band: str = "green"
-    confidence: float = 1.0
+    _error = InvalidMemoryError
+    _noun = "a relation"
+
+    subject: _Label
+    relation: _Label
+    object: _Label
+    space_id: _Label
+    band: Annotated[str, about(choices=BANDS)] = "green"
+    confidence: Annotated[float, about(ge=0, le=1)] = 1.0
     valid_from: dt.datetime | None = None
     valid_until: dt.datetime | None = None
-    evidence: tuple[str, ...] = field(default=())
-    guardians_of: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what could not be stored."""
-        for name in ("subject", "relation", "object", "space_id"):
-            _check_text(name, getattr(self, name), MAX_LABEL_CHARS)
-        check_choice("band", self.band, BANDS, InvalidMemoryError)
-        number = isinstance(self.confidence, int | float)
-        if not number or not 0 <= self.confidence <= 1:
-            raise InvalidMemoryError(f"confidence must be in [0, 1], got {self.confidence!r}")
-        for name in ("valid_from", "valid_until"):
-            object.__setattr__(self, name, parse_moment(getattr(self, name), name))
-        if isinstance(self.evidence, str) or not isinstance(self.evidence, Iterable):
-            raise InvalidMemoryError(f"evidence must be a list of ids, got {self.evidence!r}")
-        object.__setattr__(self, "evidence", tuple(self.evidence))
-        for doc_id in self.evidence:
-            _check_text("evidence", doc_id, MAX_LABEL_CHARS)
-        if self.guardians_of is not None:
-            _check_text("guardians_of", self.guardians_of, MAX_LABEL_CHARS)
-
-
-_OPTIONAL_TEXT = (
-    "doc_id", "author", "title", "summary", "session_id", "source", "url", "section",
-    "guardians_of", "fact_key", "fact_value", "event_type",
-)  # fmt: skip
-
-_BLANK: Mapping[str, Any] = {
-    spec.name: spec.default for spec in fields(Memory) if spec.name in HIDEABLE
-}
-
-
-def _unchecked(kind: type[_T], values: Mapping[str, Any]) -> _T:
-    made = object.__new__(kind)
-    for name, value in values.items():
-        object.__setattr__(made, name, value)
-    return made
-
-
-def _check_name(name: str, value: object) -> None:
-    """Refuse what is no id or name: SQL's functions of texts stop at the character 0."""
-    _check_text(name, value, MAX_LABEL_CHARS)
-    if "\0" in str(value):
-        raise InvalidMemoryError(f"{name} holds the character 0, got {value!r}")
-
-
-def _check_text(name: str, value: object, limit: int) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise InvalidMemoryError(f"{name} must be a text that says something, got {value!r}")
-    if len(value) > limit:
-        raise InvalidMemoryError(f"{name} has {len(value):,} characters, the most is {limit:,}")
-    if has_lone_surrogate(value):
-        raise InvalidMemoryError(f"{name} holds half a character (a lone surrogate); send UTF-8")
+    evidence: tuple[_Label, ...] = ()
+    guardians_of: _Label | None = None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable
 
-from family_recall.types.json_records import JsonRecord
+from family_recall.types.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class RelationResult(JsonRecord):
+class RelationResult(Record, frozen=True):
     """One relation of an answer: *Leela* is *married to* *Vikram*.
 
     ``answers`` says whether it answers the question by itself, and ``asked_for`` which of its
@@ -52,15 +49,6 @@ class RelationResult(JsonRecord):
         if self.asked_for == self.subject:
             return f"{self.phrase} {self.object}", self.subject
         return f"{self.subject} {self.phrase}", self.object
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any] | Iterable[str]) -> RelationResult:
-        """Read what :meth:`to_json` wrote, or the three texts of earlier versions."""
-        if not isinstance(record, Mapping):
-            subject, relation, object_ = record
-            return cls(subject, relation, object_)
-        known = {field.name: record[field.name] for field in fields(cls) if field.name in record}
-        return cls(**{**known, "evidence": tuple(known.get("evidence", ()))})
 
 
 READING_CERTAINTY = 0.95

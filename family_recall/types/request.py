@@ -1,17 +1,14 @@
-"""A question, the context it is asked in, and the filters that narrow it."""
+"""A question, the context it is asked in, the filters that narrow it, and what it may see."""
 
 from __future__ import annotations
 
 import datetime as dt
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypedDict, get_args
 
-from family_recall.errors import InvalidMemoryError, InvalidRequestError
-from family_recall.types.checks import check_choice, has_lone_surrogate, is_number
-from family_recall.types.json_records import JsonRecord, as_json
-from family_recall.types.memory import KINDS, parse_moment
+from family_recall.types.fields import Checked, FieldSpec, about, fields_of, refusal
+from family_recall.types.memory import KINDS
 from family_recall.types.understanding import Mode
 
 MAX_TOP_K = 1000
@@ -23,50 +20,38 @@ SERVICE_CLASSES = ("interactive", "conversational", "background")
 _INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
 """Budgets up to which a request is taken as interactive, and as conversational."""
 
+_Share = Annotated[float, about(ge=0, le=1)]
+
 
 @dataclass(frozen=True, slots=True)
-class Filters(JsonRecord):
+class Filters(Checked):
     """Narrows what the person may see anyway; never widens it.
 
-    Args:
-        allow_shared: False leaves the shared spaces out.
-        sources: Only memories from these sources.
-        kinds: Only these kinds.
-        authors: Only these authors.
-        labels: Only memories that carry at least one of these.
-        after: Only what occurred at or after this moment.
-        before: Only what occurred before this moment.
-        before_session: Only memories of sessions that sort before this one.
+    A list keeps the memories that have at least one of its texts. ``allow_shared`` of False leaves
+    the shared spaces out.
     """
 
-    allow_shared: bool = True
-    sources: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    authors: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    after: dt.datetime | None = None
-    before: dt.datetime | None = None
-    before_session: str | None = None
+    _noun = "filters"
+    _where = "filters."
 
-    def __post_init__(self) -> None:
-        """Refuse filters that cannot be meant."""
-        _check_flag("filters.allow_shared", self.allow_shared)
-        for name in ("sources", "kinds", "authors", "labels"):
-            value = getattr(self, name)
-            if isinstance(value, str) or not isinstance(value, Iterable):
-                raise InvalidRequestError(f"filters.{name} must be a list of texts, got {value!r}")
-            object.__setattr__(self, name, tuple(value))
-            for item in getattr(self, name):
-                _check_name(f"filters.{name}", item)
-        if self.before_session is not None:
-            _check_name("filters.before_session", self.before_session)
-        unknown = sorted(set(self.kinds) - set(KINDS))
-        if unknown:
-            raise InvalidRequestError(
-                f"filters.kinds must be among {', '.join(KINDS)}, got {unknown[0]!r}"
-            )
-        for name in ("after", "before"):
-            object.__setattr__(self, name, _moment(getattr(self, name), f"filters.{name}"))
+    allow_shared: Annotated[
+        bool, about("whether shared spaces are included", label="Shared spaces")
+    ] = True
+    sources: Annotated[tuple[str, ...], about("only what came from this source", absent="any")] = ()
+    kinds: Annotated[tuple[str, ...], about("only this kind", choices=KINDS, absent="any")] = ()
+    authors: Annotated[tuple[str, ...], about("only what this author said", absent="any")] = ()
+    labels: Annotated[tuple[str, ...], about("only what carries this label", absent="any")] = ()
+    after: Annotated[
+        dt.datetime | None,
+        about("only what occurred at or after this moment", for_models=True, absent="any time"),
+    ] = None
+    before: Annotated[
+        dt.datetime | None,
+        about("only what occurred before this moment", for_models=True, absent="any time"),
+    ] = None
+    before_session: Annotated[
+        str | None, about("only sessions whose id sorts before this one", absent="any")
+    ] = None
 
     @property
     def narrows(self) -> bool:
@@ -74,38 +59,32 @@ class Filters(JsonRecord):
         moments = self.after or self.before or self.before_session
         return bool(self.sources or self.kinds or self.authors or self.labels or moments)
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Filters:
-        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
-        return _read(cls, record, "filters")
-
     def to_json(self) -> dict[str, Any]:
         """Return the filters that are set."""
-        return _write(self)
+        return {name: value for name, value in Checked.to_json(self).items() if value != []}
+
+
+FILTER_FIELDS: Mapping[str, FieldSpec] = {
+    name: fields_of(Filters)[name]
+    for name in ("after", "before", "kinds", "authors", "labels", "sources", "before_session",
+                 "allow_shared")
+}  # fmt: skip
+"""What ``Filters`` takes, in the order of options."""
 
 
 @dataclass(frozen=True, slots=True)
-class Affect(JsonRecord):
+class Affect(Checked):
     """What the asker feels: ``valence`` in [−1, 1], pleasant or not; ``arousal`` in [0, 1]."""
 
-    valence: float = 0.0
-    arousal: float = 0.0
+    _noun = "affect"
+    _where = "affect."
 
-    def __post_init__(self) -> None:
-        """Refuse a feeling that there is not."""
-        for name, low in (("valence", -1), ("arousal", 0)):
-            value = getattr(self, name)
-            if not is_number(value) or not low <= value <= 1:
-                raise InvalidRequestError(f"affect.{name} must be in [{low}, 1], got {value!r}")
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Affect:
-        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
-        return _read(cls, record, "affect")
+    valence: Annotated[float, about(ge=-1, le=1)] = 0.0
+    arousal: _Share = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class RecallContext:
+class RecallContext(Checked):
     """Who asks, from where, and what it may cost.
 
     Args:
@@ -133,57 +112,107 @@ class RecallContext:
             one asked in, and the weights are the shipped ones, not those learned from this person.
     """
 
-    person_id: str | None = None
-    space_id: str | None = None
-    focus_event_id: str | None = None
-    time_budget_ms: float = 60.0
-    top_k: int = 12
-    allow_cross_encoder: bool = True
-    mmr_lambda: float | None = None
-    filters: Filters = field(default_factory=Filters)
-    profile: str = "default"
-    mode: str = "hybrid"
-    now: dt.datetime | None = None
-    as_of: dt.datetime | None = None
-    known_at: dt.datetime | None = None
-    service_class: str | None = None
-    affect: Affect | None = None
-    aloud: bool = False
+    _noun = "ctx"
+
+    person_id: Annotated[str | None, about("who asks", label="Person", absent="a stranger")] = None
+    space_id: Annotated[
+        str | None,
+        about(
+            "the space the question is asked in",
+            label="Space",
+            absent="every space the person sees",
+        ),
+    ] = None
+    focus_event_id: Annotated[
+        str | None,
+        about("the memory being talked about; its neighbourhood is preferred", label="Focus"),
+    ] = None
+    time_budget_ms: Annotated[
+        float,
+        about(
+            "time allowed once models are loaded; slow stages are skipped past it",
+            label="Time budget",
+            unit="ms",
+            gt=0,
+        ),
+    ] = 60.0
+    top_k: Annotated[
+        int,
+        about("results wanted", label="Results", ge=1, le=MAX_TOP_K, clamped=True, for_models=True),
+    ] = 12
+    allow_cross_encoder: Annotated[
+        bool, about("whether the cross-encoder may rerank when time allows", label="Rerank")
+    ] = True
+    mmr_lambda: Annotated[
+        _Share | None,
+        about(
+            "weight of relevance against novelty among the results",
+            label="Diversity",
+            absent="the profile's",
+        ),
+    ] = None
+    filters: Annotated[Filters, about("what narrows it")] = field(default_factory=Filters)
+    profile: Annotated[str, about("the named weights to rank with")] = "default"
+    mode: Annotated[
+        str,
+        about("what is searched; knowledge is chunks only, neural everything else", choices=MODES),
+    ] = "hybrid"
+    now: Annotated[dt.datetime | None, about("when it is asked", absent="now")] = None
+    as_of: Annotated[
+        dt.datetime | None, about("only what was true then", absent="when it is asked")
+    ] = None
+    known_at: Annotated[
+        dt.datetime | None, about("only what was recorded by then", absent="everything")
+    ] = None
+    service_class: Annotated[
+        str | None,
+        about(
+            "how urgent it is beside other recalls",
+            choices=SERVICE_CLASSES,
+            absent="by the time budget",
+        ),
+    ] = None
+    affect: Annotated[Affect | None, about("what the asker feels")] = None
+    aloud: Annotated[
+        bool,
+        about("whether others may hear the answer; no private space then answers", label="Aloud"),
+    ] = False
 
     def __post_init__(self) -> None:
-        """Refuse a context that cannot be meant."""
-        for name in ("person_id", "space_id", "focus_event_id", "profile"):
-            value = getattr(self, name)
-            if value is not None:
-                _check_name(name, value)
-        for name in ("allow_cross_encoder", "aloud"):
-            _check_flag(name, getattr(self, name))
-        _check_numbers(self)
-        object.__setattr__(
-            self, "time_budget_ms", float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
-        )
-        check_choice("mode", self.mode, MODES)
-        if self.service_class is not None:
-            check_choice("service_class", self.service_class, SERVICE_CLASSES)
-        if isinstance(self.filters, Mapping):
-            object.__setattr__(self, "filters", Filters.from_json(self.filters))
-        if not isinstance(self.filters, Filters):
-            raise InvalidRequestError(f"filters must be an object, got {self.filters!r}")
-        if isinstance(self.affect, Mapping):
-            object.__setattr__(self, "affect", Affect.from_json(self.affect))
-        if not isinstance(self.affect, Affect | None):
-            raise InvalidRequestError(f"affect must be an object, got {self.affect!r}")
-        for name in ("now", "as_of", "known_at"):
-            object.__setattr__(self, name, _moment(getattr(self, name), name))
+        """Raise for a context that cannot be meant."""
+        Checked.__post_init__(self)
+        budget_ms = float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
+        object.__setattr__(self, "time_budget_ms", budget_ms)
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> RecallContext:
-        """Read what :meth:`to_json` wrote; an unknown name raises ``InvalidRequestError``."""
-        return _read(cls, record, "ctx")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return every field that is set, moments as ISO 8601."""
-        return _write(self)
+CONTEXT_FIELDS: Mapping[str, FieldSpec] = {
+    name: fields_of(RecallContext)[name]
+    for name in ("person_id", "space_id", "aloud", "time_budget_ms", "top_k", "profile", "mode",
+                 "allow_cross_encoder", "mmr_lambda", "focus_event_id", "service_class", "now",
+                 "as_of", "known_at")
+}  # fmt: skip
+"""What ``RecallContext`` takes, but for ``filters`` and ``affect``, in the order of options."""
+
+
+class ContextFields(TypedDict, total=False):
+    """The fields of a :class:`RecallContext`, to be given in its place."""
+
+    person_id: str | None
+    space_id: str | None
+    focus_event_id: str | None
+    time_budget_ms: float
+    top_k: int
+    allow_cross_encoder: bool
+    mmr_lambda: float | None
+    filters: Filters
+    profile: str
+    mode: str
+    now: dt.datetime | None
+    as_of: dt.datetime | None
+    known_at: dt.datetime | None
+    service_class: str | None
+    affect: Affect | None
+    aloud: bool
 
 
 def kinds_of(mode: str) -> tuple[str, ...]:
@@ -207,84 +236,48 @@ def service_class_of(ctx: RecallContext) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class RecallRequest:
+class RecallRequest(Checked):
     """A question in its context. Any string is a valid question."""
+
+    _noun = "a request"
 
     query_text: str
     ctx: RecallContext = field(default_factory=RecallContext)
 
     def __post_init__(self) -> None:
-        """Refuse what is not a text."""
+        """Raise unless the question is a text, which may hold anything."""
         if not isinstance(self.query_text, str):
-            raise InvalidRequestError(f"query_text must be a text, got {self.query_text!r}")
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> RecallRequest:
-        """Read ``{"query_text": …, "ctx": {…}}``."""
-        _check_object(record, "a request")
-        unknown = sorted(map(str, set(record) - {"query_text", "ctx"}))
-        if unknown or "query_text" not in record:
-            keys = sorted(map(str, record))
-            raise InvalidRequestError(
-                f"a request is {{'query_text': …, 'ctx': {{…}}}}, got keys {keys}"
-            )
-        return cls(record["query_text"], RecallContext.from_json(record.get("ctx") or {}))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return ``{"query_text": …, "ctx": {…}}``."""
-        return {"query_text": self.query_text, "ctx": self.ctx.to_json()}
+            raise refusal("query_text", "a text", self.query_text)
+        ctx = fields_of(RecallRequest)["ctx"].read(self.ctx)
+        object.__setattr__(self, "ctx", ctx)
 
 
-_Record = TypeVar("_Record", Filters, Affect, RecallContext)
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Everything a request may see.
 
+    A partition holds the memories of one space and one band, with words, statistics, vectors
+    and edges of its own; so what is outside ``partitions`` cannot be counted by accident.
 
-def _read(cls: type[_Record], record: Mapping[str, Any], where: str) -> _Record:
-    _check_object(record, where)
-    known = {spec.name for spec in fields(cls)}
-    unknown = sorted(map(str, set(record) - known))
-    if unknown:
-        raise InvalidRequestError(
-            f"{where} has no {unknown[0]!r}; it has {', '.join(sorted(known))}"
-        )
-    return cls(**{name: value for name, value in record.items() if value is not None})
+    Args:
+        person_id: Who asks; None for an unknown voice.
+        partitions: Partition numbers, ascending.
+        filters: What the request narrows to; never widens.
+        as_of_s: Only what was true at this moment, in epoch seconds.
+        known_at_s: Only what had been recorded, and not yet replaced, at this moment; None
+            for the current versions.
+        valid_s: Only what was true at some moment of this half-open interval, in epoch seconds;
+            None for ``as_of_s`` alone.
+        lies_in_s: Only what occurred, begins to be valid, or is told to be, in this interval.
+        expired: (category, moment): memories of this category that happened and were recorded
+            before the moment have expired, and only wait to be erased.
+    """
 
-
-def _check_object(record: object, where: str) -> None:
-    if not isinstance(record, Mapping):
-        raise InvalidRequestError(f"{where} is an object of fields, got {record!r:.80}")
-
-
-def _write(record: Filters | RecallContext) -> dict[str, Any]:
-    values = {spec.name: as_json(getattr(record, spec.name)) for spec in fields(record)}
-    return {name: value for name, value in values.items() if value is not None and value != []}
-
-
-def _moment(value: Any, name: str) -> dt.datetime | None:
-    try:
-        return parse_moment(value, name)
-    except InvalidMemoryError as error:
-        raise InvalidRequestError(str(error)) from None
-
-
-def _check_numbers(ctx: RecallContext) -> None:
-    budget, top_k, mmr = ctx.time_budget_ms, ctx.top_k, ctx.mmr_lambda
-    if not is_number(budget) or not 0 < budget < math.inf:
-        raise InvalidRequestError(
-            f"time_budget_ms must be a number of milliseconds above 0, got {budget!r}"
-        )
-    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
-        raise InvalidRequestError(f"top_k must be 1 or more, got {top_k!r}")
-    if mmr is not None and (not is_number(mmr) or not 0 <= mmr <= 1):
-        raise InvalidRequestError(f"mmr_lambda must be in [0, 1], got {mmr!r}")
-
-
-def _check_flag(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise InvalidRequestError(f"{name} must be true or false, got {value!r}")
-
-
-def _check_name(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise InvalidRequestError(f"{name} must be a text, got {value!r}")
-    if has_lone_surrogate(value):
-        raise InvalidRequestError(f"{name} holds half a character (a lone surrogate)")
+    person_id: str | None
+    partitions: tuple[int, ...]
+    as_of_s: float
+    known_at_s: float | None = None
+    filters: Filters = field(default_factory=Filters)
+    expired: tuple[tuple[str, float], ...] = ()
+    valid_s: tuple[float, float] | None = None
+    lies_in_s: tuple[float, float] | None = None

@@ -5,10 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from family_recall.types.json_records import JsonRecord
+from family_recall.types.records import Record
 
 DAYS_BY_DAY = 14
 """Days up to which a time is divided day by day."""
@@ -18,8 +17,7 @@ MAX_PERIODS = 120
 """Periods that are listed; of a longer time the latest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Period(JsonRecord):
+class Period(Record, frozen=True):
     """A day, week or month of an answer, or a series of them that holds nothing.
 
     Args:
@@ -46,13 +44,7 @@ class Period(JsonRecord):
 
     def to_json(self) -> dict[str, Any]:
         """Return every field, days as ISO 8601, and the heading."""
-        return JsonRecord.to_json(self) | {"heading": self.heading}
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Period:
-        """Read what :meth:`to_json` wrote."""
-        first, last = (dt.date.fromisoformat(record[name]) for name in ("first", "last"))
-        return cls(first, last, record["n_stored"], tuple(record["doc_ids"]))
+        return Record.to_json(self) | {"heading": self.heading}
 
 
 def periods(

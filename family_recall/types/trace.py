@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from family_recall.types.deferred import Deferred
-from family_recall.types.json_records import JsonRecord
+import msgspec
+
+from family_recall.types.records import Record, as_json
 from family_recall.types.request import RecallRequest
 from family_recall.types.stages import label_of
-from family_recall.types.understanding import Understanding
+from family_recall.types.understanding import Understanding, with_pairs
 
 SkipReason = Literal[
     "no_time",  # it could not be paid for
@@ -27,8 +27,7 @@ SkipReason = Literal[
 """Why a stage was left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, array_like=True):
     """One stage that ran: how long it took, how many went in and came out, and when it began.
 
     ``start_ms`` counts from the request. Stages overlap where they ran side by side, or within.
@@ -51,8 +50,7 @@ class Span:
         return label_of(self.stage)
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(msgspec.Struct, frozen=True, array_like=True):
     """One stage that was left out, whole or in part: for ``n`` units where it has any.
 
     ``reason`` is for programs, ``detail`` says the same to people, with the figures.
@@ -74,8 +72,7 @@ class Skip:
         return label_of(self.stage)
 
 
-@dataclass(frozen=True, slots=True)
-class Clamp:
+class Clamp(msgspec.Struct, frozen=True, array_like=True):
     """One limit of a request that was cut: which, from how much to how much, and why."""
 
     name: str
@@ -84,8 +81,7 @@ class Clamp:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
-class Admission(JsonRecord):
+class Admission(Record, frozen=True):
     """What the gate made of a request before any stage ran.
 
     ``service_class`` is its class; ``clamps`` what was cut; ``affordable`` the stages that were
@@ -96,26 +92,8 @@ class Admission(JsonRecord):
     clamps: tuple[Clamp, ...] = ()
     affordable: tuple[tuple[str, int], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as lists and objects."""
-        return {
-            "service_class": self.service_class,
-            "clamps": [[c.name, c.requested, c.granted, c.detail] for c in self.clamps],
-            "affordable": [list(planned) for planned in self.affordable],
-        }
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Admission:
-        """Read what :meth:`to_json` wrote."""
-        return cls(
-            record["service_class"],
-            tuple(Clamp(*clamp) for clamp in record["clamps"]),
-            tuple((stage, n) for stage, n in record["affordable"]),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(msgspec.Struct, frozen=True, array_like=True):
     """One memory that a source found: its rank in all that the source found, and its score there.
 
     Scores of one source only compare.
@@ -126,8 +104,7 @@ class Hit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Trace(Deferred, JsonRecord):
+class Trace(Record, frozen=True):
     """How an answer came about.
 
     Attributes:
@@ -153,18 +130,18 @@ class Trace(Deferred, JsonRecord):
 
     spans: tuple[Span, ...] = ()
     skips: tuple[Skip, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
-    hits: Mapping[str, tuple[Hit, ...]] = field(default_factory=dict)
+    counts: Mapping[str, int] = msgspec.field(default_factory=dict)
+    hits: Mapping[str, tuple[Hit, ...]] = msgspec.field(default_factory=dict)
     top3: tuple[tuple[str, tuple[str, ...]], ...] = ()
     embedder: str | None = None
     decided_by: str = "score"
-    evidence: Mapping[str, float] = field(default_factory=dict)
+    evidence: Mapping[str, float] = msgspec.field(default_factory=dict)
     gate: Admission | None = None
     request: RecallRequest | None = None
     understanding: Understanding | None = None
-    decisions: Mapping[str, str] = field(default_factory=dict)
-    weights: Mapping[str, float] = field(default_factory=dict)
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    decisions: Mapping[str, str] = msgspec.field(default_factory=dict)
+    weights: Mapping[str, float] = msgspec.field(default_factory=dict)
+    kinds: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     @property
     def runs(self) -> dict[str, tuple[str, ...]]:
@@ -173,56 +150,20 @@ class Trace(Deferred, JsonRecord):
 
     def to_json(self) -> dict[str, Any]:
         """Return the trace as lists and objects; the stage it describes is always the last."""
-        return {
-            "stage": "final",
-            "spans": [[s.stage, s.ms, s.n_in, s.n_out, s.start_ms] for s in self.spans],
-            "skips": [[s.stage, s.reason, s.detail, s.n] for s in self.skips],
-            "counts": dict(self.counts),
-            "hits": {
-                source: [[hit.doc_id, hit.rank, hit.score] for hit in hits]
-                for source, hits in self.hits.items()
-            },
-            "top3": [[doc_id, list(reasons)] for doc_id, reasons in self.top3],
-            "embedder": self.embedder,
-            "decided_by": self.decided_by,
-            "evidence": dict(self.evidence),
-            "gate": self.gate and self.gate.to_json(),
-            "request": self.request and self.request.to_json(),
-            "understanding": self.understanding and _with_offsets(self.understanding),
-            "decisions": dict(self.decisions),
-            "weights": dict(self.weights),
-            "kinds": dict(self.kinds),
-        }
+        record = {"stage": "final", **Record.to_json(self), "hits": as_json(dict(self.hits))}
+        if self.understanding is not None:
+            # Moments that can be read without knowing the household's zone.
+            timespan = self.understanding.timespan
+            record["understanding"]["timespan"] = timespan and Record.to_json(timespan)
+        return record
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Trace:
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        return cls(
-            spans=tuple(Span(*span) for span in record["spans"]),
-            skips=tuple(Skip(*skip) for skip in record["skips"]),
-            counts=dict(record["counts"]),
-            hits={
-                source: tuple(Hit(*hit) for hit in hits)
-                for source, hits in record.get("hits", {}).items()
-            },
-            top3=tuple((doc_id, tuple(reasons)) for doc_id, reasons in record["top3"]),
-            embedder=record.get("embedder"),
-            decided_by=record.get("decided_by", "score"),
-            evidence=dict(record.get("evidence", {})),
-            gate=Admission.from_json(gate) if (gate := record.get("gate")) else None,
-            request=RecallRequest.from_json(asked) if (asked := record.get("request")) else None,
-            understanding=(
-                Understanding.from_json(understood)
-                if (understood := record.get("understanding"))
-                else None
-            ),
-            decisions=dict(record.get("decisions", {})),
-            weights=dict(record.get("weights", {})),
-            kinds=dict(record.get("kinds", {})),
-        )
+        return super().from_json(prepared(record))
 
 
-def _with_offsets(understanding: Understanding) -> dict[str, Any]:
-    """Write an understanding with moments that can be read without knowing the household's zone."""
-    timespan = understanding.timespan
-    return understanding.to_json() | {"timespan": timespan and JsonRecord.to_json(timespan)}
+def prepared(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a trace's JSON with its understanding's identifiers as pairs."""
+    understanding = record.get("understanding")
+    return {**record, "understanding": understanding and with_pairs(understanding)}

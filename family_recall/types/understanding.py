@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Self
+
+from msgspec.structs import replace
 
 from family_recall.errors import InvalidRequestError
-from family_recall.types.checks import check_choice
-from family_recall.types.json_records import JsonRecord
+from family_recall.types.fields import Checked, about
+from family_recall.types.records import Record
 
 Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
 Mode = Literal["hybrid", "knowledge", "neural"]
@@ -37,7 +39,7 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class Region(Checked):
     """Where a household lives, as far as words for time depend on it.
 
     Args:
@@ -46,10 +48,10 @@ class Region:
     """
 
     country: str = "US"
-    hemisphere: str = "north"
+    hemisphere: Annotated[str, about(choices=HEMISPHERES)] = "north"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown hemisphere, and what is not a country code."""
+        """Raise for an unknown hemisphere, and for what is not a country code."""
         if not (
             isinstance(self.country, str) and len(self.country) == 2 and self.country.isalpha()
         ):
@@ -57,11 +59,10 @@ class Region:
                 f"country must be a two-letter ISO 3166 code such as IN, got {self.country!r}"
             )
         object.__setattr__(self, "country", self.country.upper())
-        check_choice("hemisphere", self.hemisphere, HEMISPHERES)
+        Checked.__post_init__(self)
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenTime(JsonRecord):
+class SpokenTime(Record, frozen=True):
     """The half-open interval of local time that a question is about.
 
     ``certainty`` in [0, 1]: from 0.9 on it may be used as a filter. ``matched`` are the words
@@ -76,20 +77,10 @@ class SpokenTime(JsonRecord):
     def to_json(self) -> dict[str, Any]:
         """Return every field, moments in local time without an offset."""
         start, end = (end and end.replace(tzinfo=None) for end in (self.start, self.end))
-        return JsonRecord.to_json(replace(self, start=start, end=end))
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> SpokenTime:
-        """Read what :meth:`to_json` wrote."""
-        start, end = (
-            moment and dt.datetime.fromisoformat(moment)
-            for moment in (record["start"], record["end"])
-        )
-        return cls(start, end, record["certainty"], tuple(record["matched"]))
+        return Record.to_json(replace(self, start=start, end=end))
 
 
-@dataclass(frozen=True, slots=True)
-class Understanding(JsonRecord):
+class Understanding(Record, frozen=True):
     """The plan a question leads to.
 
     ``identifiers`` as normalised for look-up; ``entities`` the names of people and things in it, as
@@ -113,20 +104,45 @@ class Understanding(JsonRecord):
     def to_json(self) -> dict[str, Any]:
         """Return every field; an identifier as its kind and value."""
         identifiers = [{"kind": kind, "value": value} for kind, value in self.identifiers]
-        return JsonRecord.to_json(self) | {"identifiers": identifiers}
+        return Record.to_json(self) | {"identifiers": identifiers}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Understanding:
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        spoken = record["timespan"]
-        return cls(
-            **dict(record)
-            | {
-                "timespan": spoken and SpokenTime.from_json(spoken),
-                "identifiers": tuple(
-                    (each["kind"], each["value"]) for each in record["identifiers"]
-                ),
-                "entities": tuple(record["entities"]),
-                "terms": tuple(record["terms"]),
-            }
-        )
+        return super().from_json(with_pairs(record))
+
+
+def with_pairs(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an understanding's JSON with its identifiers as pairs of kind and value."""
+    pairs = [(each["kind"], each["value"]) for each in record.get("identifiers", ())]
+    return {**record, "identifiers": pairs}
+
+
+COUNTRIES: Final = frozenset(
+    """
+    AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO
+    BQ BR BS BT BV BW BY BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ
+    DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP
+    GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG
+    KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML
+    MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE
+    PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL
+    SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM
+    US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
+    """.split()
+)
+"""ISO 3166-1 alpha-2, as of 2024, and XK, by which Kosovo goes until it has a code."""
+
+_MEANT = {"UK": "GB", "EN": "GB", "EL": "GR", "SU": "RU", "YU": "RS"}
+
+
+def check_country(code: str) -> None:
+    """Refuse a code that no country has; what is stored already is not checked so.
+
+    Raises:
+        InvalidRequestError: If none has; it names the one that may be meant.
+    """
+    if code.upper() not in COUNTRIES:
+        meant = _MEANT.get(code.upper())
+        example = f"did you mean {meant}?" if meant else "write two letters, such as GB or IN"
+        raise InvalidRequestError(f"no country has the ISO 3166 code {code!r}; {example}")

@@ -88,7 +88,7 @@ def test_the_author_may_correct_it(
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"text": " "}, InvalidMemoryError, "text must be a text that says something"),
+        ({"text": " "}, InvalidMemoryError, "text must be a text that is not empty"),
         ({"txt": "x"}, InvalidMemoryError, "unknown field 'txt'; what can be corrected is text"),
         ({"space_id": PRIVATE}, UnknownMemoryError, "no memory 'coach'"),
         ({"band": "black"}, InvalidMemoryError, "where you are adult; choose among green, amber"),

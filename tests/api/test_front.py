@@ -8,6 +8,7 @@ import inspect
 from pathlib import Path
 from typing import Any, get_type_hints
 
+import msgspec
 import pytest
 
 from family_recall import (
@@ -153,7 +154,7 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         section=None, occurred_at="2025-06-01T18:00:00+00:00", superseded=False, source="lexical",
         contributions=(), superseded_by="b",
     )  # fmt: skip
-    plain = dataclasses.replace(
+    plain = msgspec.structs.replace(
         best,
         rank=2,
         text="Short",
@@ -162,7 +163,7 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         superseded_by=None,
         confidence=0.1,
     )
-    answer: Answer = dataclasses.replace(
+    answer: Answer = msgspec.structs.replace(
         recall(home, KEY), results=(best, plain), status="ok", confidence=0.874,
         degraded=("vector: no model",),
     )  # fmt: skip
@@ -175,8 +176,8 @@ def test_an_answer_prints_in_a_few_lines(home: FamilyRecall) -> None:
         "  Short",
         "Answered without the search by meaning.",
     ]
-    several = (dataclasses.replace(plain, text=text) for text in ("a", "b", "b", "c", "d"))
-    longer = dataclasses.replace(answer, results=(best, *several), degraded=())
+    several = (msgspec.structs.replace(plain, text=text) for text in ("a", "b", "b", "c", "d"))
+    longer = msgspec.structs.replace(answer, results=(best, *several), degraded=())
     assert str(longer).splitlines()[2:] == ["Also:", "  a", "  b", "  c"]
     assert str(recall(home, "")) == "Nothing stored answers that."
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import threading
 import zoneinfo
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,8 +45,8 @@ def lived_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def answered(home: FamilyRecall, question: str) -> str:
     """Ask, and write out the answer and the place, less what stages cost before."""
     answer = recall(home, question, "priya")
-    trace = dataclasses.replace(answer.trace, gate=None)
-    return f"{written(dataclasses.replace(answer, trace=trace))} {home.region} {home.zone}"
+    trace = msgspec.structs.replace(answer.trace, gate=None)
+    return f"{written(msgspec.structs.replace(answer, trace=trace))} {home.region} {home.zone}"
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 
 from family_recall import (
@@ -230,7 +231,9 @@ def outcome(home: FamilyRecall, asked: Asked) -> str:
         else:
             answer = home.recall(asked.question, ctx)
         # What stages cost depends on the machine, not on who asks.
-        answer = dataclasses.replace(answer, trace=dataclasses.replace(answer.trace, gate=None))
+        answer = msgspec.structs.replace(
+            answer, trace=msgspec.structs.replace(answer.trace, gate=None)
+        )
         return written(answer) + answer.briefing() + missed
     except FamilyRecallError as error:
         return f"{type(error).__name__}: {error}"

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ def listings(home: FamilyRecall, asked: Asked) -> list[str]:
     except UnknownSpaceError as error:
         return [str(error)]
     spaces = [
-        dataclasses.replace(space, people=(), hidden=())
+        msgspec.structs.replace(space, people=(), hidden=())
         for space in home.spaces.accessible(ctx.person_id)
     ]
     if ctx.aloud:  # how much is private is no listing of what may be heard

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -218,7 +219,7 @@ def test_unknown_and_forbidden_focus_read_alike(home: FamilyRecall) -> None:
     assert skipped[0] == skipped[1]
     # The request in the trace has the name that was asked for.
     answers = [
-        dataclasses.replace(answer, trace=dataclasses.replace(answer.trace, request=None))
+        msgspec.structs.replace(answer, trace=msgspec.structs.replace(answer.trace, request=None))
         for answer in answers
     ]
     assert written(answers[0]) == written(answers[1])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html.parser
 
+import msgspec
 import pytest
 
 from family_recall import Answer, FamilyRecall, Relation
@@ -23,7 +23,7 @@ def answer(home: FamilyRecall) -> Answer:
 
 def of(answer: Answer, status: Status) -> Answer:
     """Return the same answer with another status."""
-    return dataclasses.replace(answer, status=status)
+    return msgspec.structs.replace(answer, status=status)
 
 
 @pytest.mark.parametrize("status", ["ok", "weak"])
@@ -63,11 +63,11 @@ def test_an_answer_is_spoken_in_a_sentence(
     answer: Answer, status: Status, author: str | None, name: str | None, spoken: str
 ) -> None:
     """The first result, who said it, and "I think" where it is weak; nothing where none answers."""
-    first = dataclasses.replace(
+    first = msgspec.structs.replace(
         answer.results[0], text="The key is in the pot", passage=None, author=author,
         author_name=name,
     )  # fmt: skip
-    one = dataclasses.replace(of(answer, status), results=(first, *answer.results[1:]))
+    one = msgspec.structs.replace(of(answer, status), results=(first, *answer.results[1:]))
 
     assert one.spoken("mia") == spoken
     assert one.spoken("mia", max_chars=8) == spoken.replace(" is in the pot.", "…")
@@ -79,19 +79,19 @@ def test_a_list_is_spoken_as_a_list(answer: Answer) -> None:
     What ends a sentence already gets no second full stop.
     """
     results = tuple(
-        dataclasses.replace(answer.results[0], text=text, author=None, author_name=None)
+        msgspec.structs.replace(answer.results[0], text=text, author=None, author_name=None)
         for text in ("Ferns", "Moss!", "Ivy…", "Figs")
     )
-    plants = dataclasses.replace(of(answer, "ok"), results=results, completeness=0.5)
+    plants = msgspec.structs.replace(of(answer, "ok"), results=results, completeness=0.5)
     sister = RelationResult("Alice", "sister of", "Dora", answers=True)
     other = RelationResult("Dora", "aunt of", "Bo")
 
     assert plants.spoken() == "Ferns. Moss! Ivy…"
-    assert dataclasses.replace(plants, completeness=None).spoken() == "Ferns."
-    assert dataclasses.replace(plants, relations=(sister, other)).spoken() == (
+    assert msgspec.structs.replace(plants, completeness=None).spoken() == "Ferns."
+    assert msgspec.structs.replace(plants, relations=(sister, other)).spoken() == (
         "Alice sister of Dora."
     )
-    assert dataclasses.replace(plants, results=(), relations=(other,)).spoken() == ""
+    assert msgspec.structs.replace(plants, results=(), relations=(other,)).spoken() == ""
 
 
 def test_no_fact_is_told_to_a_question_that_nothing_answers(home: FamilyRecall) -> None:
@@ -125,7 +125,7 @@ def test_what_a_question_names_and_nothing_says_is_uncovered(home: FamilyRecall)
 
 def test_an_answer_is_read_back_whole(answer: Answer) -> None:
     """With how sure it is that anything answers, and what is uncovered."""
-    told = dataclasses.replace(answer, uncovered=("office",), answerable=0.25)
+    told = msgspec.structs.replace(answer, uncovered=("office",), answerable=0.25)
 
     assert Answer.from_json(told.to_json()) == told
 
@@ -158,10 +158,10 @@ class _Lines(html.parser.HTMLParser):
 def test_a_notebook_shows_the_lines_of_an_answer(answer: Answer, status: Status, text: str) -> None:
     """The same lines as printed, whatever a memory says: no tag of it is one."""
     results = tuple(
-        dataclasses.replace(result, text=f"{text} {result.rank}", passage=None, confidence=0.5)
+        msgspec.structs.replace(result, text=f"{text} {result.rank}", passage=None, confidence=0.5)
         for result in answer.results
     )
-    shown = dataclasses.replace(of(answer, status), results=results)
+    shown = msgspec.structs.replace(of(answer, status), results=results)
     page = _Lines()
     page.feed(shown._repr_html_())
 
@@ -172,9 +172,9 @@ def test_a_notebook_shows_the_lines_of_an_answer(answer: Answer, status: Status,
 
 def test_a_notebook_can_be_sent_what_no_text_should_hold(answer: Answer) -> None:
     """A lone surrogate, which is in no UTF-8, is replaced."""
-    first = dataclasses.replace(answer.results[0], text="the key \ud800", passage=None)
+    first = msgspec.structs.replace(answer.results[0], text="the key \ud800", passage=None)
 
-    page = dataclasses.replace(of(answer, "ok"), results=(first,))._repr_html_()
+    page = msgspec.structs.replace(of(answer, "ok"), results=(first,))._repr_html_()
 
     assert "the key ?" in page
     assert page.encode("utf-8")
@@ -197,12 +197,12 @@ def test_of_a_list_what_is_hardly_one_of_it_is_counted_and_not_told(answer: Answ
     """The first is listed in any case; of the others those that are one in four times or more."""
     sure = (0.9, 0.4, 0.24, 0.11)
     results = tuple(
-        dataclasses.replace(
+        msgspec.structs.replace(
             answer.results[0], rank=rank, text=f"Item {rank}", passage=None, confidence=confidence
         )
         for rank, confidence in enumerate(sure, start=1)
     )
-    listed = dataclasses.replace(of(answer, "ok"), results=results, completeness=0.8)
+    listed = msgspec.structs.replace(of(answer, "ok"), results=results, completeness=0.8)
 
     lines = str(listed).splitlines()
 
@@ -220,7 +220,7 @@ def test_another_fact_about_somebody_is_printed_only_where_all_is_asked(home: Fa
         remember(home, text, kind="fact", fact_key=key, fact_value=value)
 
     allergic = recall(home, "what is mira allergic to?", "mia")
-    everything = dataclasses.replace(
+    everything = msgspec.structs.replace(
         allergic, facts={"allergy": "hazelnuts", "blood_group": "A positive"}, completeness=0.9
     )
 

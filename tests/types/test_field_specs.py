@@ -10,12 +10,9 @@ import pytest
 
 from family_recall import Filters, Memory, RecallContext
 from family_recall.errors import FamilyRecallError
-from family_recall.types.field_specs import (
-    CONTEXT_FIELDS,
-    FILTER_FIELDS,
-    MEMORY_FIELDS,
-    FieldSpec,
-)
+from family_recall.types.fields import FieldSpec
+from family_recall.types.memory import MEMORY_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 
 NO_FIELD_OF_A_FORM = {"filters", "affect"}
 """Fields of a context that have fields of their own."""

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, get_type_hints
 
 import click
+import msgspec
 
 import family_recall
 from family_recall import FamilyRecall, config, errors, understand
@@ -30,6 +31,8 @@ from family_recall.apps.cli.settings import SETTINGS
 from family_recall.recall.ranking.features import FEATURES
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import stages
+from family_recall.types.fields import Checked, fields_of
+from family_recall.types.records import Record
 from tools.common import ROOT, parser_of
 
 FOLDER = ROOT / "docs" / "reference"
@@ -286,15 +289,21 @@ def _class(made: type, called: str | None = None) -> Iterator[str]:
     yield f"## {called}"
     yield ""
     yield from _described(made)
-    if dataclasses.is_dataclass(made):
+    if dataclasses.is_dataclass(made) or issubclass(made, msgspec.Struct):
         yield "```python"
         yield from _fields(made)
         yield "```"
         yield ""
     if issubclass(made, (enum.Enum, Exception)):
         return
+    if issubclass(made, (Checked, Record)):
+        yield "`to_json()` writes it as JSON, and `from_json(record)` reads that."
+        yield ""
     members = {
-        name: member for part in reversed(made.__mro__[:-1]) for name, member in vars(part).items()
+        name: member
+        for part in reversed(made.__mro__[:-1])
+        if part not in {Checked, Record, msgspec.Struct}
+        for name, member in vars(part).items()
     }
     for name, member in members.items():
         if name.startswith("_"):
@@ -308,17 +317,28 @@ def _class(made: type, called: str | None = None) -> Iterator[str]:
 
 
 def _fields(made: type) -> Iterator[str]:
+    """Print what a record is made of, with what its annotations say of each field."""
+    defaults = inspect.signature(made).parameters
+    described = fields_of(made) if issubclass(made, Checked) else {}
     yield f"{made.__name__}("
-    for field in dataclasses.fields(made):
-        if not field.init:
+    for name, kind in get_type_hints(made).items():
+        if name not in defaults:
             continue
-        default = ""
-        if field.default is not dataclasses.MISSING:
-            default = f" = {field.default!r}"
-        elif field.default_factory is not dataclasses.MISSING:
-            default = f" = {_shown(field.default_factory())}"
-        yield f"    {field.name}: {field.type}{default},"
+        given = defaults[name].default
+        # A default that is made anew each time, such as an empty mapping, has no text of its own.
+        default = "" if given is inspect.Parameter.empty else f" = {_shown(given)}"
+        if "factory" in default or "<unset>" in default:
+            default = " = {}" if "Mapping" in str(kind) else f" = {kind.__name__}()"
+        text = described[name].sentence().lstrip(",: ") if name in described else ""
+        yield f"    {name}: {_named(kind)}{default}," + (f"  # {text}" if text else "")
     yield ")"
+
+
+def _named(kind: Any) -> str:
+    """Return a type as a program writes it."""
+    text = inspect.formatannotation(kind).replace("datetime.", "dt.").replace("typing.", "")
+    text = re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", text).replace("NoneType", "None")
+    return re.sub(r"Optional\[(\w+)\]", r"\1 | None", text)
 
 
 def _function(made: Callable[..., Any], name: str, level: int) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 import numpy as np
 from click.testing import CliRunner
 from starlette.testclient import TestClient
@@ -293,6 +294,6 @@ def _commands(of: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], 
 
 def _as_text(made: Any) -> str:
     """Write a value as a terminal or a browser would send it."""
-    if dataclasses.is_dataclass(made) or callable(made):
+    if dataclasses.is_dataclass(made) or isinstance(made, msgspec.Struct) or callable(made):
         return "x"
     return str(made).replace("\x00", "")[:3000].encode("utf-8", "replace").decode()

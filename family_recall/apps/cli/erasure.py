@@ -12,7 +12,7 @@ from family_recall.apps.cli.command import DocumentedGroup, household_command, n
 from family_recall.apps.cli.options import field_option, option
 from family_recall.apps.cli.output import Output, counted
 from family_recall.apps.cli.settings import person_option
-from family_recall.types.field_specs import FILTER_FIELDS
+from family_recall.types.request import FILTER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

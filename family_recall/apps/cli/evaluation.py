@@ -23,7 +23,7 @@ from family_recall.apps.cli.settings import (
     space_option,
 )
 from family_recall.errors import DatasetError, NotAStoreError
-from family_recall.types.field_specs import CONTEXT_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS
 from family_recall.types.stages import optional_stages
 
 if TYPE_CHECKING:

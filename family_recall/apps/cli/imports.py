@@ -32,7 +32,7 @@ from family_recall.apps.cli.output import Output, counted, on_interrupt, one_lin
 from family_recall.apps.cli.settings import db_option, require, required_db_option, space_option
 from family_recall.errors import FamilyRecallError, ModelError, UnknownMemoryError
 from family_recall.types import DEFAULT_SPACE
-from family_recall.types.importing import FORMATS
+from family_recall.types.browsing import FORMATS
 from family_recall.types.json_lines import is_export
 
 if TYPE_CHECKING:

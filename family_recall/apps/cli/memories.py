@@ -15,7 +15,7 @@ from family_recall.apps.cli.options import field_options, option
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import person_option, setting_option, storage_space_option
 from family_recall.types import FIXED
-from family_recall.types.field_specs import MEMORY_FIELDS
+from family_recall.types.memory import MEMORY_FIELDS
 
 ADDED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", "space_id", "author"}]
 CORRECTED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", *FIXED}]

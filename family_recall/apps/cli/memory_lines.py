@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import family_recall as fr
 from family_recall.apps.cli.output import Output, counted, on_interrupt, step_bars
 from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
-from family_recall.types.field_specs import MEMORY_FIELDS
 from family_recall.types.json_lines import read_jsonl
+from family_recall.types.memory import MEMORY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from family_recall.types import Region
-    from family_recall.types.field_specs import FieldSpec
+    from family_recall.types.fields import FieldSpec
 
 _F = TypeVar("_F", bound="Callable[..., Any]")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 from click.core import ParameterSource
 
 import family_recall as fr
@@ -23,8 +24,8 @@ from family_recall.apps.cli.settings import (
     space_option,
 )
 from family_recall.types.answer_text import lines_of
-from family_recall.types.countries import check_country
-from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
+from family_recall.types.understanding import check_country
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], 
     """Return the options of a context and its filters; ``top_k`` replaces the usual default."""
     specs = dict(CONTEXT_FIELDS)
     if top_k is not None:
-        specs["top_k"] = dataclasses.replace(specs["top_k"], default=top_k)
+        specs["top_k"] = msgspec.structs.replace(specs["top_k"], default=top_k)
     others = [spec for name, spec in specs.items() if name not in BY_SETTING]
     filters = list(FILTER_FIELDS.values())
 

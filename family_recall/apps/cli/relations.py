@@ -17,7 +17,7 @@ from family_recall.apps.cli.settings import (
     storage_space_option,
 )
 from family_recall.types import DEFAULT_SPACE
-from family_recall.types.field_specs import MEMORY_FIELDS
+from family_recall.types.memory import MEMORY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

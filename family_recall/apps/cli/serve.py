@@ -24,7 +24,7 @@ from family_recall.apps.cli.settings import (
     required_db_option,
     space_option,
 )
-from family_recall.types.field_specs import CONTEXT_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,8 +13,9 @@ from click.core import ParameterSource
 
 from family_recall.apps.cli.options import FILE
 from family_recall.types import DEFAULT_SPACE
-from family_recall.types.checks import is_number
-from family_recall.types.field_specs import CONTEXT_FIELDS, MEMORY_FIELDS
+from family_recall.types.fields import is_number
+from family_recall.types.memory import MEMORY_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,8 +15,8 @@ from family_recall.apps.importing.mail import read_mailbox
 from family_recall.apps.importing.notes import SUFFIXES, read_notes
 from family_recall.apps.importing.tables import read_table
 from family_recall.apps.importing.whatsapp import is_chat, read_chat
-from family_recall.types.importing import Format
-from family_recall.types.memory import MAX_TEXT_CHARS
+from family_recall.types.browsing import Format
+from family_recall.types.fields import MAX_TEXT_CHARS
 
 MAX_KEY_CHARS = 500
 """A longer key is replaced by a digest: with its source it is an id, of at most 1,000."""

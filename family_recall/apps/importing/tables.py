@@ -17,7 +17,7 @@ from family_recall.apps.importing.drafts import (
     visible,
 )
 from family_recall.errors import DatasetError
-from family_recall.types.field_specs import MEMORY_FIELDS
+from family_recall.types.memory import MEMORY_FIELDS
 
 NO_TEXT, NO_DATE = "rows without a text", "impossible dates of rows"
 ID = "id"

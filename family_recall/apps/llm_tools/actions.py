@@ -12,7 +12,7 @@ from family_recall.apps.llm_tools import results
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.types import Answer, Memory, RecallContext, Relation
 from family_recall.types.erasure import Selection
-from family_recall.types.field_specs import CONTEXT_FIELDS, FILTER_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
     from family_recall.api import FamilyRecall  # see tools.py

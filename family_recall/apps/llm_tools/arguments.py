@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from family_recall.errors import InvalidMemoryError, InvalidRequestError
-from family_recall.types.checks import is_number
-from family_recall.types.field_specs import FieldSpec, FieldType
-from family_recall.types.memory import parse_moment
+from family_recall.errors import InvalidRequestError
+from family_recall.types.fields import FieldSpec, FieldType, refusal
 
 MAX_MOMENT_CHARS = 40
 
@@ -94,7 +91,7 @@ def read_arguments(
     for spec in specs:
         value = sent.get(spec.name)
         if value is not None:
-            values[spec.name] = _CHECKS[spec.type](spec, value)
+            values[spec.name] = _checked(spec, value)
         elif spec.required:
             raise InvalidRequestError(f"{tool} needs {spec.name!r}: {description(spec)}")
         else:
@@ -117,79 +114,24 @@ def _object(tool: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str
     return arguments
 
 
-def _refusal(spec: FieldSpec, expected: str, value: Any) -> InvalidRequestError:
-    return InvalidRequestError(f"{spec.name} must be {expected}, got {reprlib.repr(value)}")
+def _checked(spec: FieldSpec, value: Any) -> Any:
+    """Return a value as the field holds it; JSON has lists, and 5.0 for 5.
 
-
-def _checked_text(spec: FieldSpec, value: Any) -> str:
-    if spec.choices:
-        if not isinstance(value, str) or value not in spec.choices:
-            raise _refusal(spec, f"one of {', '.join(spec.choices)}", value)
-    elif not isinstance(value, str) or not value.strip():
-        raise _refusal(spec, "a text that is not empty", value)
-    elif spec.max_chars is not None and len(value) > spec.max_chars:
-        raise InvalidRequestError(
-            f"{spec.name} has {len(value):,} characters, the most is {spec.max_chars:,}"
-        )
-    return value
-
-
-def _checked_texts(spec: FieldSpec, value: Any) -> tuple[str, ...]:
-    most = spec.max_items
-    if not isinstance(value, list | tuple) or not value or (most and len(value) > most):
-        raise _refusal(spec, f"a list of 1 to {most} texts" if most else "a list of texts", value)
-    texts = tuple(_checked_text(spec, item) for item in value)
-    if len(set(texts)) < len(texts):
-        raise _refusal(spec, "a list without duplicates", value)
-    return texts
-
-
-def _checked_number(spec: FieldSpec, value: Any) -> float:
-    low, high = spec.minimum, spec.maximum
-    whole = "whole number" if spec.type == "integer" else "number"
-    if (
-        not is_number(value)
-        or value != value  # noqa: PLR0124 -- NaN
-        or (low is not None and value < low)
-        or (high is not None and value > high)
-        or (spec.above is not None and value <= spec.above)
-    ):
-        bounds = "" if low is None or high is None else f" from {low:g} to {high:g}"
-        raise _refusal(spec, f"a {whole}{bounds}", value)
-    return float(value)
-
-
-def _checked_integer(spec: FieldSpec, value: Any) -> int:
-    """Return a whole number; 5.0 is one, as in JSON Schema."""
-    number = _checked_number(spec, value)
-    if not number.is_integer():
-        raise _refusal(spec, "a whole number", value)
-    return int(number)
-
-
-def _checked_flag(spec: FieldSpec, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise _refusal(spec, "true or false", value)
-    return value
-
-
-def _checked_moment(spec: FieldSpec, value: Any) -> dt.datetime:
-    """Return a moment; one without an offset is in the household's time zone."""
-    if not isinstance(value, str):
-        raise _refusal(spec, "an ISO 8601 day or moment such as 2026-03-01T18:30", value)
-    try:
-        moment = parse_moment(value[:60], spec.name)
-    except InvalidMemoryError as error:
-        raise InvalidRequestError(str(error)) from None
-    assert moment is not None  # noqa: S101 - only None gives None
-    return moment
-
-
-_CHECKS: Mapping[FieldType, Callable[[FieldSpec, Any], Any]] = {
-    "text": _checked_text,
-    "texts": _checked_texts,
-    "integer": _checked_integer,
-    "number": _checked_number,
-    "flag": _checked_flag,
-    "moment": _checked_moment,
-}
+    A moment without an offset is in the household's time zone.
+    """
+    if spec.type == "texts":
+        most = spec.max_items
+        if not isinstance(value, list | tuple) or not value or (most and len(value) > most):
+            expected = f"a list of 1 to {most} texts" if most else "a list of texts"
+            raise refusal(spec.name, expected, value)
+        texts = spec.read(value)
+        if len(set(texts)) < len(texts):
+            raise refusal(spec.name, "a list without duplicates", value)
+        return texts
+    if spec.type == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if spec.type == "moment" and not isinstance(value, str):
+        raise refusal(spec.name, "an ISO 8601 day or moment such as 2026-03-01T18:30", value)
+    if spec.type == "text" and not spec.choices and value == "":
+        raise refusal(spec.name, "a text that is not empty", value)
+    return spec.read(value[:60] if spec.type == "moment" else value)

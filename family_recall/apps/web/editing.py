@@ -32,7 +32,8 @@ from family_recall.types import (
     StoredVersion,
     parse_moment,
 )
-from family_recall.types.field_specs import MEMORY_FIELDS, FieldSpec
+from family_recall.types.fields import FieldSpec
+from family_recall.types.memory import MEMORY_FIELDS
 
 
 def add_page(reader: Reader, params: QueryParams) -> Page:

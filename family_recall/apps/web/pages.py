@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from starlette.datastructures import URL, QueryParams
 
 from family_recall.api import Change, Changes, FamilyRecall
@@ -87,7 +88,7 @@ class Reader:
     def spaces(self) -> dict[str, AccessibleSpace]:
         """Return the spaces they may enter, by id, each with a name to show."""
         return {
-            accessible.space.space_id: dataclasses.replace(
+            accessible.space.space_id: msgspec.structs.replace(
                 accessible,
                 space=dataclasses.replace(
                     accessible.space, name=_space_name(accessible, self.person_id)

@@ -22,8 +22,8 @@ from family_recall.errors import DatasetError
 from family_recall.store.file import checksums, sql
 from family_recall.store.health import rules
 from family_recall.types import Memory, Person, Relation, Space
-from family_recall.types.checks import has_lone_surrogate
 from family_recall.types.erasure import Receipt
+from family_recall.types.fields import has_lone_surrogate
 from family_recall.types.json_lines import shown
 
 FEEDBACK = ("feedback", "shown", "learned")

@@ -24,7 +24,7 @@ from family_recall.errors import FamilyRecallError
 from family_recall.store.file import sql
 from family_recall.store.file.schema import SCHEMA
 from family_recall.types import HIDEABLE, Hidden, Person, Region, Space
-from family_recall.types.audit import check_audit_days
+from family_recall.types.browsing import check_audit_days
 from family_recall.types.erasure import Receipt
 
 MALFORMED = (

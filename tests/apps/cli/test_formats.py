@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import datetime as dt
 import io
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -63,8 +63,8 @@ def test_a_table_has_a_line_for_each_memory(diary: Path) -> None:
 @given(text=st.text(min_size=1, max_size=60))
 def test_any_text_stays_one_cell_and_computes_nothing(answer: Answer, text: str) -> None:
     """Separators, quotes, line ends and formulas of a memory do not leave its cell."""
-    first = dataclasses.replace(answer.results[0], text=text)
-    changed = dataclasses.replace(answer, results=(first, *answer.results[1:]))
+    first = msgspec.structs.replace(answer.results[0], text=text)
+    changed = msgspec.structs.replace(answer, results=(first, *answer.results[1:]))
     rows = list(csv.DictReader(io.StringIO(formatted(changed, "csv"))))
 
     assert len(rows) == len(answer.results)
@@ -76,8 +76,8 @@ def test_any_text_stays_one_cell_and_computes_nothing(answer: Answer, text: str)
 @given(text=st.text(alphabet=st.sampled_from("ab *_`#[]<>|\\\n"), min_size=1, max_size=40))
 def test_markdown_shows_a_memory_as_it_is_written(answer: Answer, text: str) -> None:
     """Each sign that means something in Markdown stands behind a backslash."""
-    first = dataclasses.replace(answer.results[0], text=f"x{text}x", reply_to=None)
-    changed = dataclasses.replace(answer, results=(first, *answer.results[1:]), changed=())
+    first = msgspec.structs.replace(answer.results[0], text=f"x{text}x", reply_to=None)
+    changed = msgspec.structs.replace(answer, results=(first, *answer.results[1:]), changed=())
     line = formatted(changed, "md").splitlines()[0].removeprefix("**").removesuffix("**")
     plain = line.replace("\\\\", "\0")
     for sign in "*_`#[]<>|":

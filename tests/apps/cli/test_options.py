@@ -11,12 +11,9 @@ from family_recall.apps.cli import main
 from family_recall.apps.cli.options import FLAGS, InWords, field_options
 from family_recall.apps.cli.recall import BY_SETTING
 from family_recall.types import FIXED, Region
-from family_recall.types.field_specs import (
-    CONTEXT_FIELDS,
-    FILTER_FIELDS,
-    MEMORY_FIELDS,
-    FieldSpec,
-)
+from family_recall.types.fields import FieldSpec
+from family_recall.types.memory import MEMORY_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 
 MOOD = FieldSpec(name="mood", type="text", help="how they felt", choices=("glad", "sad"))
 WEIGHTS = FieldSpec(name="weight_kg", type="number", help="how heavy it is", minimum=0, maximum=9)

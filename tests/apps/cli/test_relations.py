@@ -48,7 +48,7 @@ def test_what_is_related_is_for_who_may_see_it(diary: Path) -> None:
         (("a", "b", "c", "--evidence", "nope"), 1, "evidence 'nope' is no memory"),
         (("a", "b", "c", "--confidence", "2"), 1, "confidence must be in [0, 1]"),
         (("a", "b", "c", "--space", "moon"), 1, "moon"),
-        (("a", " ", "c"), 1, "relation must be a text that says something"),
+        (("a", " ", "c"), 1, "relation must be a text that is not empty"),
     ],
 )
 def test_what_cannot_be_related_is_refused(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -156,7 +156,7 @@ def test_a_scene_says_how_long_it_took_and_why_longer(answers: dict[str, Answer]
     """Of a scene that took longer than it was allowed, why; its stages only where asked for."""
     scene = next(scene for scene in SCENES if scene.title == "Two milliseconds")
     for used_ms, said in ((1.5, "It took 1.5 ms; 2 ms were"), (3.2, "3.2 ms and not 2 ms: words")):
-        answer = dataclasses.replace(answers[scene.title], used_time_ms=used_ms)
+        answer = msgspec.structs.replace(answers[scene.title], used_time_ms=used_ms)
         told = "\n".join(screen(scene, answer))
         assert said in told
         assert "lexical" not in told

@@ -14,7 +14,7 @@ from family_recall import Memory
 from family_recall.apps.importing import format_of, read, source_name
 from family_recall.apps.importing.files import decoded
 from family_recall.errors import DatasetError
-from family_recall.types.importing import FORMATS, Format
+from family_recall.types.browsing import FORMATS, Format
 from tests.importing_settings import SETTINGS, texts
 
 CHAT = "30/10/2026, 18:04 - Tom: Grüße\n"

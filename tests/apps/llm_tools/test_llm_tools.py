@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import datetime as dt
 import json
 import math
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,12 +31,9 @@ from family_recall.errors import (
     UnknownPersonError,
     UnknownSpaceError,
 )
-from family_recall.types.field_specs import (
-    CONTEXT_FIELDS,
-    FILTER_FIELDS,
-    MEMORY_FIELDS,
-    FieldSpec,
-)
+from family_recall.types.fields import FieldSpec
+from family_recall.types.memory import MEMORY_FIELDS
+from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 from tests.conftest import HOME, NOW, PLENTY_MS, move_in, open_home, recall, remember, stories
 
 READING = ["recall", "timeline", "explain"]
@@ -320,7 +317,7 @@ def test_recall_answers_as_the_library_does(home: FamilyRecall) -> None:
 def test_what_answers_nothing_is_not_handed_over_as_a_memory(home: FamilyRecall) -> None:
     """With no_match the nearest memories are closest."""
     answer = recall(home, "When does grandma land?", "rajesh")
-    nothing = dataclasses.replace(answer, status="no_match")
+    nothing = msgspec.structs.replace(answer, status="no_match")
 
     told = recall_answer(nothing)
 
@@ -644,7 +641,7 @@ def test_a_field_that_models_may_set_is_an_argument_at_once() -> None:
     weight = FieldSpec(
         name="weight_kg", type="number", help="how heavy", minimum=0, maximum=9, for_models=True
     )
-    hidden = dataclasses.replace(mood, name="hidden", for_models=False)
+    hidden = msgspec.structs.replace(mood, name="hidden", for_models=False)
 
     arguments = arguments_from([mood, weight, hidden])
 

@@ -9,6 +9,7 @@ import json
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,7 +60,7 @@ def result(rank: int, text: str = "The cake is ready", **also: object) -> Result
         "alice", None, None, None, None, f"2026-01-0{min(rank, 9)}T10:00:00+00:00", False,
         "lexical", parts,
     )  # fmt: skip
-    return dataclasses.replace(made, **also)  # type: ignore[arg-type]  # a test's own fields
+    return msgspec.structs.replace(made, **also)
 
 
 def answer(*results: Result, query: str = "When is the cake ready?", **also: object) -> Answer:
@@ -78,14 +79,16 @@ def answer(*results: Result, query: str = "When is the cake ready?", **also: obj
         gate=Admission("interactive"),
     )  # fmt: skip
     made = Answer(
-        query, results, "ok", 0.5, "EPISODIC", "hybrid", "default", NOW, NOW, None, 14.0, (), trace
-    )
-    return dataclasses.replace(made, **also)  # type: ignore[arg-type]  # see result
+        query_text=query, results=results, status="ok", confidence=0.5, strategy="EPISODIC",
+        mode="hybrid", profile="default", now=NOW, as_of=NOW, known_at=None, used_time_ms=14.0,
+        degraded=(), trace=trace,
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **also)
 
 
 def missed(verdict: str = "outranked", text: str = "A pie") -> NearMiss:
     """Return a near miss."""
-    low = dataclasses.replace(result(7, text), doc_id="pie")
+    low = msgspec.structs.replace(result(7, text), doc_id="pie")
     explanation = Explanation(
         "pie", verdict, 7, 2, low.score, low.contributions, {"lexical": 9}, result(2),  # type: ignore[arg-type]  # one of its literals
         "shared:home",
@@ -256,7 +259,7 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
         ),
         degraded=(f"vector: /home/{secret} {secret}/models: no such folder",),
     )  # fmt: skip
-    trace = dataclasses.replace(
+    trace = msgspec.structs.replace(
         full.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
         skips=(Skip("vector", "no_model", f"C:\\Users\\{secret} {secret}: missing", 1),),
         hits={"lexical": (Hit(f"{secret}-doc_id", 1, 0.5),)},
@@ -281,7 +284,9 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
         ),
     )
 
-    html = page(dataclasses.replace(full, trace=trace), budget_ms=20.0, missed=(near,), redact=True)
+    html = page(
+        msgspec.structs.replace(full, trace=trace), budget_ms=20.0, missed=(near,), redact=True
+    )
 
     assert secret not in html.casefold()
     assert "[14 characters]" in html

@@ -55,7 +55,7 @@ def test_a_form_sent_unchanged_changes_nothing(mine: FamilyRecall) -> None:
 @pytest.mark.parametrize(
     ("filled", "words"),
     [
-        ({"text": "  "}, "text must be a text that says something"),
+        ({"text": "  "}, "text must be a text that is not empty"),
         ({"importance": "7"}, "importance must be in [0, 1]"),
         ({"importance": "much"}, "importance must be a number"),
         ({"occurred_at": "yesterday"}, "occurred_at must be an ISO 8601 day"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -64,17 +64,19 @@ def test_a_wrong_order_is_found(home: FamilyRecall) -> None:
     first, two, *rest = answer.results
     broken = {
         "ranks": (two, first, *rest),
-        "twice": (first, dataclasses.replace(first, rank=2), *rest),
-        "reasons": (dataclasses.replace(first, score=first.score + 1.0), two, *rest),
+        "twice": (first, msgspec.structs.replace(first, rank=2), *rest),
+        "reasons": (msgspec.structs.replace(first, score=first.score + 1.0), two, *rest),
         "rise": (
-            dataclasses.replace(two, rank=1, rank_by_score=None),
-            dataclasses.replace(first, rank=2),
+            msgspec.structs.replace(two, rank=1, rank_by_score=None),
+            msgspec.structs.replace(first, rank=2),
             *rest,
         ),
     }
 
     for fault, results in broken.items():
-        assert fault in str(fault_of(dataclasses.replace(answer, results=tuple(results)))), fault
+        assert fault in str(fault_of(msgspec.structs.replace(answer, results=tuple(results)))), (
+            fault
+        )
 
 
 def test_quantiles_of_nothing_are_zeros() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import msgspec
+
 from family_recall.recall.explanation import NearMiss
 from family_recall.types import (
     Answer,
@@ -29,14 +31,14 @@ def redacted(
     where a file path begins, because a path may contain a person's name.
     """
     redact = _Redactor()
-    redacted_answer = dataclasses.replace(
+    redacted_answer = msgspec.structs.replace(
         answer,
         query_text=_length(answer.query_text),
         results=tuple(map(redact.result, answer.results)),
         degraded=tuple(map(_without_path, answer.degraded)),
         facts={redact("key", key): _length(value) for key, value in answer.facts.items()},
         timeline=tuple(
-            dataclasses.replace(period, doc_ids=redact.all("memory", period.doc_ids))
+            msgspec.structs.replace(period, doc_ids=redact.all("memory", period.doc_ids))
             for period in answer.timeline
         ),
         relations=tuple(map(redact.relation, answer.relations)),
@@ -62,7 +64,7 @@ class _Redactor:
         return None if name is None else self(kind, name)
 
     def result(self, result: Result) -> Result:
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             result,
             doc_id=self("memory", result.doc_id),
             text=_length(result.text),
@@ -85,7 +87,7 @@ class _Redactor:
         )
 
     def relation(self, relation: RelationResult) -> RelationResult:
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             relation,
             subject=self("name", relation.subject),
             relation=self("relation", relation.relation),
@@ -115,14 +117,14 @@ class _Redactor:
         )
 
     def trace(self, trace: Trace) -> Trace:
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             trace,
             skips=tuple(
-                dataclasses.replace(s, detail=_without_path(s.detail)) for s in trace.skips
+                msgspec.structs.replace(s, detail=_without_path(s.detail)) for s in trace.skips
             ),
             hits={
                 source: tuple(
-                    dataclasses.replace(hit, doc_id=self("memory", hit.doc_id)) for hit in hits
+                    msgspec.structs.replace(hit, doc_id=self("memory", hit.doc_id)) for hit in hits
                 )
                 for source, hits in trace.hits.items()
             },
@@ -152,11 +154,11 @@ class _Redactor:
 
     def understanding(self, understanding: Understanding) -> Understanding:
         timespan = understanding.timespan
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             understanding,
             question=_length(understanding.question),
             timespan=timespan
-            and dataclasses.replace(timespan, matched=tuple(map(_length, timespan.matched))),
+            and msgspec.structs.replace(timespan, matched=tuple(map(_length, timespan.matched))),
             identifiers=tuple((kind, _length(value)) for kind, value in understanding.identifiers),
             entities=self.all("name", understanding.entities),
             terms=self.all("word", understanding.terms),

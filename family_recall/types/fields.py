@@ -1,0 +1,349 @@
+"""Fields that people, programs and models fill in: declared in an annotation, checked by it.
+
+The annotation of a field of :class:`Memory`, :class:`RecallContext` and the like says all there is
+to say about it: type, range, choices, help. Checks, JSON, options of the command line, arguments of
+tools for language models and fields of web forms derive from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+import reprlib
+import types
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from family_recall.errors import FamilyRecallError, InvalidRequestError
+from family_recall.types.records import as_json
+
+_Error: TypeAlias = type[FamilyRecallError]
+FieldType = Literal["text", "texts", "integer", "number", "flag", "moment", "record"]
+
+MAX_TEXT_CHARS = 1_000_000
+MAX_LABEL_CHARS = 1_000
+
+Name = Annotated[str, Meta(min_length=1, max_length=MAX_LABEL_CHARS, extra={"nul": False})]
+"""An id, or what somebody is called."""
+
+
+def about(
+    help_text: str = "",
+    *,
+    label: str | None = None,
+    ge: float | None = None,
+    le: float | None = None,
+    gt: float | None = None,
+    max_length: int | None = None,
+    **extra: Any,
+) -> Meta:
+    """Describe a field; ``extra`` are other fields of a :class:`FieldSpec`, by name.
+
+    Texts with a ``max_length`` must not be blank.
+    """
+    limits = {"ge": ge, "le": le, "gt": gt, "max_length": max_length}
+    set_limits: dict[str, Any] = {name: at for name, at in limits.items() if at is not None}
+    return Meta(description=help_text or None, title=label, extra=extra, **set_limits)
+
+
+class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """One field that a person, a program or a model may set.
+
+    Args:
+        name: Its name in the record.
+        type: ``texts`` is a list of texts, ``moment`` an ISO 8601 day or moment.
+        help: What it means: a phrase without a capital, bounds, choices or a final full stop.
+        label: A short name for forms; made from ``name``, when left out.
+        choices: The only values there are; any, when empty. Of ``texts``, of each item.
+        minimum: The least value allowed.
+        maximum: The greatest value allowed.
+        above: The value has to be greater than this.
+        unit: Unit of a number.
+        max_chars: Longest text allowed, and no blank one is; of ``texts``, of each item.
+        max_items: Most items of ``texts``.
+        multiline: Whether a form gives a text several lines.
+        for_models: Whether a language model may set it.
+        absent: In words, what happens where it is left out and there is no default.
+        default: What it is where it is left out.
+        required: Whether it cannot be left out.
+        clamped: Whether a greater value than ``maximum`` is taken for it.
+        nul: Whether a text may hold the character 0, at which SQL's functions of texts stop.
+        record: The class of a ``record``.
+    """
+
+    name: str
+    type: FieldType
+    help: str
+    label: str = ""
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    unit: str | None = None
+    max_chars: int | None = None
+    max_items: int | None = None
+    multiline: bool = False
+    for_models: bool = False
+    absent: str = "none"
+    default: Any = None
+    required: bool = False
+    clamped: bool = False
+    nul: bool = True
+    record: Any = None
+
+    def sentence(self) -> str:
+        """Return the help with choices or bounds, such as ``how much it matters, 0 to 1``."""
+        if self.choices:
+            *others, last = self.choices
+            return f"{self.help}: {', '.join(others)} or {last}"
+        if self.minimum is not None and self.maximum is not None:
+            return f"{self.help}, {self.minimum:g} to {self.maximum:g}"
+        return self.help
+
+    def default_text(self) -> str:
+        """Return in words what is assumed where the field is left out."""
+        return self.absent if self.default in (None, ()) else f"{self.default}"
+
+    def read(self, value: Any, error: _Error = InvalidRequestError, where: str = "") -> Any:
+        """Return a value as the field holds it: a text of a moment as that, a list as a tuple.
+
+        Args:
+            value: Any value.
+            error: What is raised.
+            where: What precedes the field's name in messages, such as ``filters.``.
+
+        Raises:
+            FamilyRecallError: If the field cannot have it: names the field, what was expected,
+                and the value.
+        """
+        name = where + self.name
+        match self.type:
+            case "text":
+                return self._read_text(name, value, error)
+            case "texts":
+                if isinstance(value, str) or not isinstance(value, Iterable):
+                    raise refusal(name, "a list of texts", value, error)
+                return tuple([self._read_text(name, item, error) for item in value])
+            case "integer" | "number":
+                return self._read_number(name, value, error)
+            case "moment":
+                return parse_moment(value, name, error)
+            case "record" if isinstance(value, Mapping):
+                return self.record.from_json(value)
+        is_flag = self.type == "flag"
+        if not isinstance(value, bool if is_flag else self.record):
+            expected = "true or false" if is_flag else "an object of fields"
+            raise refusal(name, expected, value, error)
+        return value
+
+    def _read_text(self, name: str, value: Any, error: _Error) -> str:
+        # A value is not compared before its type is known: an array equals no text, but an array.
+        if self.choices:
+            check_choice(name, value, self.choices, error)
+        elif not isinstance(value, str) or (self.max_chars is not None and not value.strip()):
+            expected = "a text" if self.max_chars is None else "a text that is not empty"
+            raise refusal(name, expected, value, error)
+        elif self.max_chars is not None and len(value) > self.max_chars:
+            raise error(f"{name} has {len(value):,} characters, the most is {self.max_chars:,}")
+        elif has_lone_surrogate(value):
+            raise error(f"{name} holds half a character (a lone surrogate); send UTF-8")
+        elif not self.nul and "\0" in value:
+            raise refusal(name, "a text without the character 0", value, error)
+        text: str = value
+        return text
+
+    def _read_number(self, name: str, value: Any, error: _Error) -> float:
+        low, above = self.minimum, self.above
+        high = None if self.clamped else self.maximum
+        is_whole = self.type == "integer"
+        # NaN is within no bounds.
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int if is_whole else int | float)
+            or not -math.inf < value < math.inf
+            or not (low is None or value >= low)
+            or not (high is None or value <= high)
+            or not (above is None or value > above)
+        ):
+            raise refusal(name, self._expected_number(), value, error)
+        return value
+
+    def _expected_number(self) -> str:
+        low, high, above = self.minimum, self.maximum, self.above
+        is_whole = self.type == "integer"
+        kind = "a whole number" if is_whole else "a number"
+        kind = f"{kind} of {self.unit}" if self.unit else kind
+        if above is not None:
+            most = "" if high is None else f" and at most {high:,g}"
+            return f"{kind} above {above:g}{most}"
+        if low is None:
+            return kind
+        if high is None or self.clamped:
+            return f"{low:g} or more"
+        return (
+            f"in [{low:g}, {high:g}]"
+            if self.type == "number"
+            else f"{kind} from {low:,g} to {high:,g}"
+        )
+
+
+def fields_of(record: type) -> Mapping[str, FieldSpec]:
+    """Return the fields of a dataclass by name, as its annotations describe them."""
+    if record not in _FIELDS:
+        hints = typing.get_type_hints(record, include_extras=True)
+        _FIELDS[record] = types.MappingProxyType(
+            {field.name: _spec(field, hints[field.name]) for field in dataclasses.fields(record)}
+        )
+    return _FIELDS[record]
+
+
+_FIELDS: dict[type, Mapping[str, FieldSpec]] = {}
+
+
+def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
+    metas: list[Meta] = []
+    while (origin := typing.get_origin(hint)) is not None:
+        options = [option for option in typing.get_args(hint) if option is not type(None)]
+        if origin is Annotated:
+            metas += reversed(hint.__metadata__)
+        elif origin is Literal:
+            metas.append(Meta(extra={"choices": options}))
+            options = [str]
+        if origin is tuple:
+            options = options[:1]
+            metas.append(Meta(extra={"type": "texts"}))
+        hint = options[0]
+    declared: dict[str, Any] = {"type": _TYPES.get(hint, "record"), "record": hint}
+    names = {"description": "help", "title": "label", "ge": "minimum", "le": "maximum",
+             "gt": "above", "max_length": "max_chars"}  # fmt: skip
+    for meta in reversed(metas):
+        given = {spec: getattr(meta, name) for name, spec in names.items()}
+        declared |= {name: value for name, value in given.items() if value is not None}
+        declared |= meta.extra or {}
+    no_default = field.default is dataclasses.MISSING
+    declared["choices"] = tuple(declared.get("choices", ()))
+    return FieldSpec(**{
+        "name": field.name, "help": "", "label": field.name.replace("_", " ").capitalize(),
+        "default": None if no_default else field.default,
+        "required": no_default and field.default_factory is dataclasses.MISSING, **declared,
+    })  # fmt: skip
+
+
+_TYPES: Mapping[Any, FieldType] = {
+    str: "text", int: "integer", float: "number", bool: "flag", dt.datetime: "moment",
+}  # fmt: skip
+
+
+class Checked:
+    """A base for frozen dataclasses that check their fields, by annotation, when they are made."""
+
+    __slots__ = ()
+    _error: ClassVar[_Error] = InvalidRequestError
+    _noun: ClassVar[str] = "a record"
+    _where: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Raise for a field that cannot have its value."""
+        for name, field in fields_of(type(self)).items():
+            value = getattr(self, name)
+            if value is not field.default or field.required:
+                read = field.read(value, self._error, self._where)
+                if read is not value:
+                    object.__setattr__(self, name, read)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            FamilyRecallError: If a field is unknown, missing or outside its range.
+        """
+        if not isinstance(record, Mapping):
+            raise cls._error(f"{cls._noun} is an object of fields, got {record!r:.80}")
+        fields = fields_of(cls)
+        if unknown := sorted(map(str, set(record) - set(fields))):
+            known = ", ".join(sorted(fields))
+            raise cls._error(f"{cls._noun} has no field {unknown[0]!r}; it has {known}")
+        for name, field in fields.items():
+            if field.required and record.get(name) is None:
+                raise cls._error(f"{cls._noun} needs {name!r}; got {sorted(map(str, record))}")
+        return cls(**{name: value for name, value in record.items() if value is not None})
+
+    @classmethod
+    def as_stored(cls, **values: Any) -> Self:
+        """Return a record of fields that were checked when it was stored: all of them, by name."""
+        made = object.__new__(cls)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field that is set, moments as ISO 8601."""
+        values = {name: getattr(self, name) for name in fields_of(type(self))}
+        return {name: as_json(value) for name, value in values.items() if value is not None}
+
+
+def parse_moment(
+    value: str | dt.datetime | dt.date | None,
+    name: str,
+    error: _Error = InvalidRequestError,
+) -> dt.datetime | None:
+    """Read an ISO 8601 day or moment; a day means its midnight.
+
+    A moment without an offset stays naive: the store reads it in the household's zone.
+
+    Raises:
+        FamilyRecallError: Of the class ``error``, if the text is not an ISO 8601 day or moment of
+            the years 2 to 9998.
+    """
+    if value is None:
+        return None
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime.combine(value, dt.time())
+    if not isinstance(value, dt.datetime):
+        try:
+            value = dt.datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            expected = "an ISO 8601 day or moment such as 2026-03-01T18:30"
+            raise refusal(name, expected, value, error) from None
+    # A year is left at either end of the calendar, so that any zone can show the moment.
+    if not dt.MINYEAR < value.year < dt.MAXYEAR:
+        raise error(f"{name} must lie between the years 2 and 9998, got {value}")
+    return value
+
+
+def check_choice(
+    name: str,
+    value: object,
+    choices: Sequence[str],
+    error: _Error = InvalidRequestError,
+) -> None:
+    """Raise ``error`` unless the value is one of the choices."""
+    if not isinstance(value, str) or value not in choices:
+        raise refusal(name, f"one of {', '.join(choices)}", value, error)
+
+
+def refusal(
+    name: str, expected: str, value: object, error: _Error = InvalidRequestError
+) -> FamilyRecallError:
+    """Return the error for a value that was not what is expected."""
+    return error(f"{name} must be {expected}, got {reprlib.repr(value)}")
+
+
+def is_number(value: object) -> typing.TypeGuard[int | float]:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def has_lone_surrogate(text: str) -> bool:
+    """Return whether a text holds half of a character, which no UTF-8 can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,52 @@
+"""Records that the library makes: msgspec structs, written as JSON and read from it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from family_recall.errors import InvalidRequestError
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A base for records that are JSON objects of their fields."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field, moments as ISO 8601."""
+        return {name: as_json(getattr(self, name)) for name in self.__struct_fields__}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read what :meth:`to_json` wrote; names that it has no field for are left out.
+
+        Raises:
+            InvalidRequestError: If a field is missing, or of another type.
+        """
+        try:
+            return msgspec.convert(record, cls)
+        except msgspec.ValidationError as error:
+            name = re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).lower()
+            raise InvalidRequestError(f"this is not a {name}: {error}") from None
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it: records as objects, tuples as lists, moments as texts.
+
+    A struct that is no :class:`Record` is a list of its fields, as its ``array_like`` says.
+    """
+    if hasattr(value, "to_json"):
+        return value.to_json()
+    if isinstance(value, msgspec.Struct):
+        return [as_json(item) for item in msgspec.structs.astuple(value)]
+    if isinstance(value, dt.date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {key: as_json(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
