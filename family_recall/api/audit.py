@@ -1,18 +1,225 @@
-"""The audit log, as the owner of a space reads it."""
+"""The audit log, who recalled what and when: written in the background, read by owners.
+
+A call is noted in memory, which costs microseconds, and written by a separate thread: the first
+one at once, those that follow within a second. Lost entries are reported: a process signs in with
+its first entry and signs out when it closes, and the next process that finds one which neither
+signed out nor still runs writes a gap. A gap also stands for entries that were dropped because
+the file could not be written for long.
+"""
 
 from __future__ import annotations
 
+import atexit
 import datetime as dt
-from collections.abc import Mapping
+import logging
+import math
+import os
+import threading
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from family_recall.access import policy
-from family_recall.api.engine import Engine
-from family_recall.errors import InvalidRequestError
-from family_recall.store.logs.audit import AuditRow
-from family_recall.types import AuditEntry
+from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
+from family_recall.store.logs.audit import DAY_S, AuditRow, AuditTables, NewCall
+from family_recall.store.store import Store
+from family_recall.types import Answer, AuditEntry, Call, RecallContext
+from family_recall.types.browsing import check_audit_days
 from family_recall.types.checked import checked
 
+if TYPE_CHECKING:
+    from family_recall.api.engine import Engine
+
 _BATCH = 500
+DEFAULT_DAYS = 30
+"""How long the log goes back, unless the household says otherwise.
+
+On by default: where a speaker answers anybody's voice, the people whose memories it reads out can
+look up what was given to whom. Short, and shown to a space's owner for that space alone, so that
+it does not become a way to watch each other.
+"""
+
+FLUSH_EVERY_S = 1.0
+MAX_PENDING = 10_000
+"""Calls held in memory while the file cannot be written; beyond that the oldest are dropped."""
+
+logger = logging.getLogger("family_recall")
+
+
+class AuditWriter:
+    """Writes who recalled what, and when. Safe to share between threads."""
+
+    def __init__(self, store: Store, wall_clock: Callable[[], float]) -> None:
+        """Prepare to write the log of one file; nothing is written before the first call."""
+        self._store = store
+        self._wall_clock = wall_clock
+        self._pending: deque[NewCall] = deque()
+        self._lost = 0
+        self._lost_from_s = 0.0
+        self._wake = threading.Condition()
+        self._writing = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._pid = os.getpid()
+        self._token = uuid.uuid4().hex
+        self._signed_in = False
+        with store.reading() as tables:
+            self._days = tables.audit.days(DEFAULT_DAYS)
+
+    def note(self, call: Call, ctx: RecallContext, answer: Answer) -> None:
+        """Note an answered call."""
+        pairs = ((result.space_id, result.doc_id) for result in answer.results)
+        self.note_memories(call, ctx, pairs)
+
+    def note_memories(
+        self, call: Call, ctx: RecallContext, memories: Iterable[tuple[str, str]]
+    ) -> None:
+        """Note a call and the (space_id, doc_id) of the memories it returned.
+
+        Raises:
+            ClosedError: If the log was closed meanwhile: nothing is given out unnoted.
+        """
+        if not self._days:
+            return
+        entry = NewCall(self._wall_clock(), call, ctx.person_id, ctx.space_id, tuple(memories))
+        with self._wake:
+            if self._closed:
+                raise ClosedError("the household was closed; open it again")
+            if len(self._pending) >= MAX_PENDING:
+                self._drop()
+            self._pending.append(entry)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="family_recall-audit", daemon=True
+                )
+                self._thread.start()
+                atexit.register(self.close)
+            if len(self._pending) == 1:
+                self._wake.notify()
+
+    def flush(self) -> None:
+        """Write what has been noted so far.
+
+        Raises:
+            StoreError: If the file cannot be written; what was noted waits for the next time.
+        """
+        with self._writing:
+            with self._wake:
+                calls, lost = list(self._pending), self._lost
+            if not calls and not lost:
+                return
+            now_s = self._wall_clock()
+            with self._store.writing() as writing:
+                tables = writing.audit
+                self._days = tables.days(DEFAULT_DAYS)
+                if self._days:
+                    if not self._signed_in:
+                        _close_gaps(tables)
+                    if lost:
+                        tables.put_gap(self._lost_from_s, lost)
+                    tables.put(calls)
+                    tables.purge(self._oldest_s(self._days))
+                    tables.sign_in(self._token, os.getpid(), now_s)
+            self._signed_in = bool(self._days)
+            with self._wake:
+                # Calls dropped meanwhile were the oldest: some of those just written.
+                dropped = self._lost - lost
+                written = min(dropped, len(calls))
+                self._lost = dropped - written
+                for _ in range(len(calls) - written):
+                    self._pending.popleft()
+
+    def purge(self) -> None:
+        """Delete what has expired, and write the gaps of processes that ended unexpectedly."""
+        with self._store.writing() as writing:
+            _close_gaps(writing.audit)
+            writing.audit.purge(self._oldest_s(self._days))
+
+    def keep_days(self, days: int) -> None:
+        """Set how many days the log goes back; 0 deletes it and writes none.
+
+        Raises:
+            InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
+        """
+        check_audit_days(days)
+        self.flush()
+        with self._writing, self._store.writing() as writing:
+            tables = writing.audit
+            tables.set_days(days)
+            tables.purge(self._oldest_s(days))
+            if not days:
+                tables.sign_out(self._token)
+                self._signed_in = False
+        self._days = days
+
+    def close(self) -> None:
+        """Write what is left and stop. Closing twice does nothing.
+
+        A forked process leaves that to the one it was forked from, which has the same entries.
+        """
+        if os.getpid() != self._pid:
+            return
+        with self._wake:
+            if self._closed:
+                return
+            self._closed = True
+            self._wake.notify()
+        atexit.unregister(self.close)
+        if self._thread is not None:
+            self._thread.join()
+        try:
+            self.flush()
+            if self._signed_in:
+                with self._store.writing() as writing:
+                    writing.audit.sign_out(self._token)
+        except FamilyRecallError as error:
+            # Still signed in: the next process to write finds that, and writes a gap.
+            logger.warning("%d audit entries were not written: %s", len(self._pending), error)
+
+    def _run(self) -> None:
+        """Write, at most once a second, until closed."""
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._pending or self._closed)
+                if self._closed:
+                    return
+            try:
+                self.flush()
+            except FamilyRecallError as error:
+                logger.warning("audit entries wait to be written: %s", error)
+            with self._wake:
+                self._wake.wait_for(lambda: self._closed, FLUSH_EVERY_S)
+
+    def _oldest_s(self, days: int) -> float:
+        return self._wall_clock() - days * DAY_S if days else math.inf
+
+    def _drop(self) -> None:
+        oldest = self._pending.popleft()
+        if not self._lost:
+            self._lost_from_s = oldest.at_s
+        self._lost += 1
+
+
+def _close_gaps(tables: AuditTables) -> None:
+    """Write a gap for each process that wrote, never signed out, and runs no more."""
+    for token, pid, flushed_s in tables.writers():
+        if pid != os.getpid() and not _is_running(pid):
+            tables.put_gap(flushed_s, 0)
+            tables.sign_out(token)
+
+
+def _is_running(pid: int) -> bool:
+    """Whether a process runs; where that cannot be asked, no: a gap only says *may*."""
+    if os.name != "posix":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @checked

@@ -15,7 +15,7 @@ from typing import Literal, ParamSpec, TypeVar
 
 from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
-from family_recall.api.audit_writer import AuditWriter
+from family_recall.api.audit import AuditWriter
 from family_recall.api.integrity_monitor import IntegrityMonitor
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms

@@ -18,14 +18,7 @@ from family_recall.api import corrections
 from family_recall.api.audit import Audit
 from family_recall.api.engine import Embed, Engine, check_embed
 from family_recall.api.erasure import Erasure
-from family_recall.api.keywords import (
-    ContextFields,
-    MemoryFields,
-    SelectionFields,
-    context_of,
-    memory_of,
-    selection_of,
-)
+from family_recall.api.keywords import context_of, memory_of, selection_of, twin
 from family_recall.api.learning import LearnedWeights
 from family_recall.api.maintenance import Maintenance
 from family_recall.api.memories import Memories
@@ -63,7 +56,10 @@ from family_recall.types import (
     Understanding,
 )
 from family_recall.types.checked import checked
+from family_recall.types.erasure import SelectionFields
+from family_recall.types.memory import MemoryFields
 from family_recall.types.progress import CountCallback
+from family_recall.types.request import ContextFields
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
 _MOST_BY_QUERY = 100  # memories that forget(query=…) may select
@@ -413,40 +409,8 @@ class FamilyRecall:
             person_id=person_id,
         )
 
-    async def aremember_many(
-        self,
-        memories: Iterable[Memory],
-        *,
-        person_id: str | None = None,
-        embed: Embed = "now",
-        batch_size: int = 256,
-        progress: CountCallback | None = None,
-    ) -> list[Remembered]:
-        """Do what :meth:`remember_many` does, on a thread as :meth:`aremember`."""
-        call = functools.partial(
-            self.remember_many,
-            memories,
-            person_id=person_id,
-            embed=embed,
-            batch_size=batch_size,
-            progress=progress,
-        )
-        return await self.arun(call, writes=True)
-
-    async def aremember(
-        self,
-        memory: Memory | str,
-        *,
-        person_id: str | None = None,
-        embed: Embed = "now",
-        **fields: Unpack[MemoryFields],
-    ) -> Remembered:
-        """Do what :meth:`remember` does, on a thread of the library's own that only writes.
-
-        Cancelled while it waits for that thread, it stores nothing; once it runs, it completes.
-        """
-        call = functools.partial(self.remember, memory, person_id=person_id, embed=embed, **fields)
-        return await self._engine.writing(call)
+    aremember_many = twin(remember_many, writes=True)
+    aremember = twin(remember, writes=True)
 
     def recall(
         self,
@@ -780,9 +744,7 @@ class FamilyRecall:
             raise ModelError(f"no vectors can be made: {models.why}")
         return self._engine.embed_pending(progress)
 
-    async def aflush(self, *, progress: CountCallback | None = None) -> int:
-        """Do what :meth:`flush` does, on a thread as :meth:`aremember`, its progress with it."""
-        return await self.arun(functools.partial(self.flush, progress=progress), writes=True)
+    aflush = twin(flush, writes=True)
 
     async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
         """Run any call, such as ``home.sources.all``, on one of the library's own threads.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from family_recall.api.engine import Engine
-from family_recall.api.source_ids import doc_id_of, end_relations, prefix_of, withdraw_entries
+from family_recall.api.sources import doc_id_of, end_relations, prefix_of, withdraw_entries
 from family_recall.apps import importing
 from family_recall.apps.importing import Draft, Reading, ReadSettings
 from family_recall.errors import (

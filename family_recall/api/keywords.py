@@ -1,80 +1,49 @@
-"""Fields of a context, a memory or a selection, given as keyword arguments of a call."""
+"""How the facade is called: fields as keyword arguments, and asynchronous twins of methods."""
 
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields as fields_of
-from typing import Any, TypedDict
+import functools
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
-from family_recall.types import Affect, Filters, Memory, RecallContext, Selection
+from family_recall.types import Memory, RecallContext, Selection
+from family_recall.types.erasure import SelectionFields
+from family_recall.types.fields import fields_of
+from family_recall.types.memory import MemoryFields
+from family_recall.types.request import ContextFields
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class ContextFields(TypedDict, total=False):
-    """The fields of a :class:`RecallContext`, to be given in its place."""
+class Runner(Protocol):
+    """Runs calls on threads of its own."""
 
-    person_id: str | None
-    space_id: str | None
-    focus_event_id: str | None
-    time_budget_ms: float
-    top_k: int
-    allow_cross_encoder: bool
-    mmr_lambda: float | None
-    filters: Filters
-    profile: str
-    mode: str
-    now: dt.datetime | None
-    as_of: dt.datetime | None
-    known_at: dt.datetime | None
-    service_class: str | None
-    affect: Affect | None
-    aloud: bool
+    async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
+        """Run a call; of those that write, one at a time."""
 
 
-class MemoryFields(TypedDict, total=False):
-    """The fields of a :class:`Memory` but its text, to be given with a text."""
-
-    space_id: str
-    doc_id: str | None
-    author: str | None
-    title: str | None
-    summary: str | None
-    kind: str
-    category: str
-    session_id: str | None
-    source: str | None
-    url: str | None
-    section: str | None
-    labels: tuple[str, ...]
-    importance: float
-    valence: float
-    arousal: float
-    band: str
-    guardians_of: str | None
-    fact_key: str | None
-    fact_value: str | None
-    event_type: str | None
-    occurred_at: dt.datetime | None
-    valid_from: dt.datetime | None
-    valid_until: dt.datetime | None
+_R = TypeVar("_R", bound=Runner)
 
 
-class SelectionFields(TypedDict, total=False):
-    """The fields of a :class:`Selection`, to be given in its place."""
+def twin(
+    method: Callable[Concatenate[_R, _P], _T], *, writes: bool = False
+) -> Callable[Concatenate[_R, _P], Coroutine[Any, Any, _T]]:
+    """Return a method's asynchronous twin, which runs it on one of the library's own threads."""
 
-    doc_ids: tuple[str, ...]
-    query: str | None
-    about: str | None
-    by: str | None
-    space_id: str | None
-    session_id: str | None
-    after: dt.datetime | None
-    before: dt.datetime | None
-    recorded_after: dt.datetime | None
-    recorded_before: dt.datetime | None
-    min_confidence: float
+    @functools.wraps(method)
+    async def on_a_thread(self: _R, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        return await self.arun(functools.partial(method, self, *args, **kwargs), writes=writes)
+
+    thread = "a thread of the library's own that only writes" if writes else "one of its threads"
+    on_a_thread.__name__ = f"a{method.__name__}"
+    on_a_thread.__doc__ = f"""Do what :meth:`{method.__name__}` does, on {thread}.
+
+    Cancelled while it waits for that thread, it does nothing; once it runs, it completes.
+    """
+    return on_a_thread
 
 
 def context_of(
@@ -164,7 +133,7 @@ def _only(spaces: Collection[str]) -> str:
 
 
 def _check_known(fields: Mapping[str, Any], made: type, error: type[FamilyRecallError]) -> None:
-    known = [field.name for field in fields_of(made)]
+    known = fields_of(made)
     for name in fields:
         if name not in known:
             raise error(f"unknown field {name!r}; a {made.__name__} has {', '.join(known)}")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from family_recall.access.editable_view import editable_view
 from family_recall.api.engine import Engine
-from family_recall.api.keywords import ContextFields, context_of
+from family_recall.api.keywords import context_of
 from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.store.memories import StoredMemory
@@ -26,6 +26,7 @@ from family_recall.types import (
     StoredVersion,
 )
 from family_recall.types.checked import checked
+from family_recall.types.request import ContextFields
 
 MAX_PAGE = 1000
 _MAX_LINKS = 24

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from family_recall.access.editable_view import EditableView, editable_view
 from family_recall.api.engine import Engine
-from family_recall.api.keywords import ContextFields, context_of
+from family_recall.api.keywords import context_of
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
@@ -15,6 +15,7 @@ from family_recall.store.listing import Listings
 from family_recall.store.relations import RelationRow
 from family_recall.types import RecallContext, Relation
 from family_recall.types.checked import checked
+from family_recall.types.request import ContextFields
 
 
 @checked

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
 import msgspec
 
 from family_recall.api.engine import Embed, Engine, check_embed
-from family_recall.api.keywords import MemoryFields, memory_of
-from family_recall.api.source_ids import doc_id_of, prefix_of, withdraw_entries
+from family_recall.api.keywords import memory_of
 from family_recall.errors import InvalidMemoryError, NotTheirsError
-from family_recall.store.transaction import Transaction
-from family_recall.store.versions import Criteria, Version
+from family_recall.forget.entity_provenance import update_entities
+from family_recall.store.transaction import Transaction, WriteTransaction
+from family_recall.store.versions import Criteria, SourceEntry, Version
 from family_recall.types import Imported, Receipt, Remembered, SourceCount
 from family_recall.types.checked import checked
+from family_recall.types.memory import MemoryFields
 from family_recall.types.progress import StepCallback
 
 
@@ -212,3 +213,42 @@ def _current(tables: Transaction, source: str, doc_id: str | None) -> list[Versi
     memories = None if doc_id is None else [(None, doc_id)]
     found = tables.versions.find(None, Criteria(memories=memories, source=source))
     return [version for version in found if not version.past and version.view == 0]
+
+
+def doc_id_of(source: str, key: str) -> str:
+    """Return the id of what a source says under a key: different for any other two texts.
+
+    Raises:
+        InvalidMemoryError: If one is empty.
+    """
+    if not source or not key:
+        raise InvalidMemoryError(f"a source and a key must not be empty: {source!r}, {key!r}")
+    return f"{prefix_of(source)}{key}"
+
+
+def prefix_of(source: str) -> str:
+    """Return what the ids of a source begin with."""
+    # Its only slash, so that the key may be any text as it is.
+    return f"{source.replace('%', '%25').replace('/', '%2F')}/"
+
+
+def end_relations(
+    engine: Engine, writing: WriteTransaction, entries: Iterable[SourceEntry]
+) -> None:
+    """Remove the relations that rest on what is about to be withdrawn or replaced, alone."""
+    ended = writing.relations.remove_evidence(frozenset(entry.id for entry in entries))
+    if ended:
+        entities = {row[end] for row in ended for end in ("subject", "object")}
+        update_entities(engine.indexer, writing, entities)
+
+
+def withdraw_entries(
+    engine: Engine, writing: WriteTransaction, entries: Iterable[SourceEntry], now_s: float
+) -> int:
+    """Withdraw some memories of a source, with the relations that rest on them; return how many."""
+    ended = list(entries)
+    end_relations(engine, writing, ended)
+    memories = dict.fromkeys((entry.space_id, entry.doc_id) for entry in ended)
+    for space_id, doc_id in memories:
+        engine.indexer.writer(writing).withdraw(space_id, doc_id, now_s)
+    return len(memories)

@@ -29,7 +29,7 @@ class Record(msgspec.Struct, frozen=True):
         """
         try:
             return msgspec.convert(record, cls)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             name = re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).lower()
             raise InvalidRequestError(f"this is not a {name}: {error}") from None
 

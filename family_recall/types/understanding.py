@@ -114,7 +114,7 @@ class Understanding(Record, frozen=True):
 
 def with_pairs(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return an understanding's JSON with its identifiers as pairs of kind and value."""
-    pairs = [(each["kind"], each["value"]) for each in record.get("identifiers", ())]
+    pairs = [(each.get("kind"), each.get("value")) for each in record.get("identifiers", ())]
     return {**record, "identifiers": pairs}
 
 

@@ -26,9 +26,9 @@ from wyoming.info import Attribution, Describe, HandleModel, HandleProgram, Info
 from wyoming.server import AsyncEventHandler, AsyncServer
 
 from family_recall import FamilyRecall, RecallContext, __version__
-from family_recall.api.keywords import MemoryFields
 from family_recall.english import reminder_in
 from family_recall.errors import FamilyRecallError, InvalidRequestError
+from family_recall.types.memory import MemoryFields
 
 BUSY_TIMEOUT_MS = 5_000
 REMEMBERED = "I will remember that."

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
-from family_recall.api.audit_writer import MAX_PENDING, AuditWriter
+from family_recall.api.audit import MAX_PENDING, AuditWriter
 from family_recall.errors import InvalidRequestError, StoreBusyError, UnknownPersonError
 from tests.conftest import (
     HOME,

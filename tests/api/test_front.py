@@ -21,8 +21,10 @@ from family_recall import (
     Selection,
     Space,
 )
-from family_recall.api.keywords import ContextFields, MemoryFields, SelectionFields
 from family_recall.errors import InvalidMemoryError, InvalidRequestError
+from family_recall.types.erasure import SelectionFields
+from family_recall.types.memory import MemoryFields
+from family_recall.types.request import ContextFields
 from tests.conftest import HOME, NOW, PLENTY_MS, open_home, recall, written
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -34,12 +34,14 @@ from family_recall import (
     Selection,
     Space,
 )
-from family_recall.api.keywords import ContextFields, MemoryFields, SelectionFields
 from family_recall.apps.cli import main
 from family_recall.apps.llm_tools.dispatch import dispatch
 from family_recall.apps.llm_tools.tools import TOOLS
 from family_recall.apps.web.app import CHANGES, EDITING, READING, application
 from family_recall.apps.web.pages import FORM_TOKEN, Reader
+from family_recall.types.erasure import SelectionFields
+from family_recall.types.memory import MemoryFields
+from family_recall.types.request import ContextFields
 from tools.torture.fuzz import ODD, QUESTIONS
 from tools.torture.household import HOME
 
