@@ -7,7 +7,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from family_recall.access.editable_view import EditableView, editable_view
+from family_recall.access.rights import EditableView, editable_view
 from family_recall.encoders.base import Encoder
 from family_recall.errors import ConflictError, InvalidMemoryError
 from family_recall.remember import Indexer

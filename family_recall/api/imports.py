@@ -21,7 +21,7 @@ from family_recall.errors import (
     NotTheirsError,
     UnconfirmedError,
 )
-from family_recall.remember.preparation import content_hash
+from family_recall.remember.derived import content_hash
 from family_recall.store.versions import SourceEntry
 from family_recall.types import Imported, Memory, Omission, Person, Relation
 from family_recall.types.browsing import FORMATS, Format

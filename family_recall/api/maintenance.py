@@ -12,7 +12,7 @@ from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
 from family_recall.forget import cleaning
-from family_recall.remember.reembedding import Reembedded, reembed
+from family_recall.remember.indexer import Reembedded, reembed
 from family_recall.store import export
 from family_recall.store.export import Archive
 from family_recall.store.file.copies import Backup

@@ -10,7 +10,7 @@ from typing import Unpack
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.access.editable_view import editable_view
+from family_recall.access.rights import editable_view
 from family_recall.api.engine import Engine
 from family_recall.api.keywords import context_of
 from family_recall.english.text import normalise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from family_recall.access.editable_view import EditableView, editable_view
+from family_recall.access.rights import EditableView, editable_view
 from family_recall.api.engine import Engine
 from family_recall.api.keywords import context_of
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError

@@ -1,19 +1,24 @@
-"""What is read out of a memory's texts: its identifiers, the times that it mentions, its cues.
+"""What is derived from a memory's text: header, hash, cues, identifiers, and times mentioned.
 
-By which rules, and for which place, this was done is a fact about the file. Where those have
+By which rules, and for which place, texts were read is a fact about the file. Where those have
 changed since, everything is read again while the file is opened.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import functools
+import hashlib
 from collections.abc import Iterable
 
+from family_recall import english
 from family_recall.english import BITS_VERSION, bits_of
 from family_recall.english.identifiers import RULES_VERSION, identifiers_in
 from family_recall.english.times import times_mentioned
+from family_recall.errors import InvalidMemoryError
 from family_recall.store.identifiers import Texts
-from family_recall.store.memories import MentionedTime
+from family_recall.store.memories import MentionedTime, NewMemory, epoch_s
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Memory, Region
@@ -92,3 +97,77 @@ def _times_of(
         )
     }
     return tuple(sorted(times))
+
+
+_HASHED = tuple(sorted({spec.name for spec in dataclasses.fields(Memory)} - {"doc_id"}))
+
+
+def prepare(
+    memory: Memory, recorded_s: float, zone: dt.tzinfo, author_name: str | None
+) -> NewMemory:
+    """Return a memory ready to be written; naive moments are in the household's zone.
+
+    ``author_name`` is the name of the person whom it has as its author, or its author as heard.
+
+    Raises:
+        InvalidMemoryError: If it is not valid from an earlier moment than until.
+    """
+    start, end = epoch_s(memory.valid_from, zone), epoch_s(memory.valid_until, zone)
+    if start is not None and end is not None and start >= end:
+        raise InvalidMemoryError(
+            f"valid_from {memory.valid_from} must be before valid_until {memory.valid_until}"
+        )
+    hashed = content_hash(memory)
+    return NewMemory(
+        memory=memory,
+        # From the content and the clock, so that it reveals nothing about other spaces.
+        doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
+        occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
+        occurred_s=epoch_s(memory.occurred_at, zone),
+        valid_from_s=start,
+        valid_until_s=end,
+        header=header_of(memory, zone, author_name),
+        author_name=author_name,
+        cues=english.bits_of(memory.text, memory.fact_key),
+        content_hash=hashed,
+    )
+
+
+def header_of(memory: Memory, zone: dt.tzinfo, author_name: str | None) -> str:
+    """Return the header of a memory in words: its author's name, its day, and its labels.
+
+    >>> header_of(Memory("Hi", "s", author="u2", occurred_at="2025-03-01"), dt.UTC, "Priya")
+    'Priya Saturday 1 March 2025'
+    """
+    parts = [author_name]
+    if memory.occurred_at is not None:
+        moment = memory.occurred_at
+        local = moment.astimezone(zone) if moment.tzinfo else moment
+        parts.append(_day(local.date()))
+    fact = memory.fact_key and memory.fact_key.replace("_", " ")
+    parts += [memory.section, memory.event_type, fact, memory.fact_value, *memory.labels]
+    return " ".join(part for part in parts if part)
+
+
+def content_hash(memory: Memory) -> bytes:
+    """Return 12 bytes that stand for all of a memory but its id: equal where it says the same."""
+    parts = []
+    for name in _HASHED:
+        value = getattr(memory, name)
+        if isinstance(value, dt.datetime):
+            value = value.isoformat()
+        elif isinstance(value, tuple):
+            value = list(value)
+        if value is not None:
+            parts.append(f"{name}={value!r}".encode())
+    return _digest(*parts)
+
+
+@functools.lru_cache(maxsize=4096)
+def _day(day: dt.date) -> str:
+    return f"{day:%A} {day.day} {day:%B %Y}"
+
+
+def _digest(*parts: bytes) -> bytes:
+    sized = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hashlib.blake2b(sized, digest_size=12).digest()

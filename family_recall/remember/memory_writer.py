@@ -9,9 +9,8 @@ from family_recall.access import policy
 from family_recall.access.rights import rights_of
 from family_recall.config import RecallConfig
 from family_recall.remember import relations
-from family_recall.remember.derived import derive
+from family_recall.remember.derived import derive, prepare
 from family_recall.remember.entity_linker import EntityLinker
-from family_recall.remember.preparation import prepare
 from family_recall.store.memories import NewMemory, Place, StoredMemory
 from family_recall.store.partitions import RedactedView
 from family_recall.store.transaction import WriteTransaction

@@ -10,8 +10,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 
+from family_recall.remember.derived import header_of, prepare
 from family_recall.remember.entity_linker import EntityLinker
-from family_recall.remember.preparation import header_of, prepare
 from family_recall.store.memories import StoredMemory
 from family_recall.store.new_memories import batches
 from family_recall.store.transaction import WriteTransaction
