@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from family_recall.errors import UnknownSpaceError
-from family_recall.store.access.household import Access, Partition
+from family_recall.store.household import Access, Partition
 from family_recall.store.memories import epoch_s
 from family_recall.types import (
     BANDS,

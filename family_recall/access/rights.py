@@ -22,7 +22,7 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownSpaceError,
 )
-from family_recall.store.access.household import Access, Household
+from family_recall.store.household import Access, Household
 from family_recall.store.listing import Listings
 from family_recall.store.memories import StoredMemory
 from family_recall.types import Memory, Person, RecallContext, Scope

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.access import policy
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
-from family_recall.store.logs.audit import DAY_S, AuditRow, AuditTables, NewCall
+from family_recall.store.audit import DAY_S, AuditRow, AuditTables, NewCall
 from family_recall.store.store import Store
 from family_recall.types import Answer, AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days

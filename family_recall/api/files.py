@@ -8,7 +8,7 @@ from pathlib import Path
 
 from family_recall.forget import cleaning
 from family_recall.remember import upgrade
-from family_recall.store.file import copies, rekeying
+from family_recall.store.file import copies
 from family_recall.store.file.copies import Backup, Restored
 from family_recall.store.file.encryption import Secret, key_of
 from family_recall.store.file.schema import SCHEMA_VERSION
@@ -58,7 +58,7 @@ def rekey(
         StoreError: If there is no such file, or no room for a copy of it.
         WrongKeyError: If ``key`` is not its key.
     """
-    rekeying.rekey(Path(path), key_of(key), key_of(new_key))
+    copies.rekey(Path(path), key_of(key), key_of(new_key))
 
 
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from family_recall.remember.indexer import Reembedded, reembed
 from family_recall.store import export
 from family_recall.store.export import Archive
 from family_recall.store.file.copies import Backup
-from family_recall.store.file.integrity import Finding, versions
+from family_recall.store.health.checks import Finding, versions
 from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback, ProgressCallback
 

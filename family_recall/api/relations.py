@@ -10,7 +10,7 @@ from family_recall.api.keywords import context_of
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.listing import Listings
 from family_recall.store.relations import RelationRow
 from family_recall.types import RecallContext, Relation

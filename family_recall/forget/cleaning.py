@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from family_recall.store.erase.byte_prefilter import Words64
-from family_recall.store.erase.byte_search import runs_of_texts
+from family_recall.store.erase.byte_search import Words64, runs_of_texts
 from family_recall.store.store import Store
 from family_recall.types.erasure import Proof, Receipt
 
@@ -23,8 +22,8 @@ def clean(store: Store, wall_s: float, erasure: Erasure | None = None) -> Proof 
     """Remove the bytes of what was erased from a file, and record how.
 
     What was erased just now is searched for. Anything else that is not cleaned yet (a reader
-    needed earlier pages, a process was killed, the trash was emptied, an earlier version stored
-    digests) has no text to search for any more, so the file is rewritten for it.
+    needed earlier pages, a process was killed, the trash was emptied) has no text to search for
+    any more, so the file is rewritten for it.
 
     Returns:
         The proof for ``erasure``, or for what was left from before. None where a reader still

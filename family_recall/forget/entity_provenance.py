@@ -14,7 +14,7 @@ from typing import Any
 
 from family_recall.english.text import names_in, normalise
 from family_recall.remember import Indexer
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.relations import GivenNames
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.versions import Criteria, Version

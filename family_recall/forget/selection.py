@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from family_recall.access.rights import Rights, unique_names_of
 from family_recall.english.text import names_in, normalise
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.memories import epoch_s
 from family_recall.store.transaction import Transaction
 from family_recall.store.versions import Criteria, Version

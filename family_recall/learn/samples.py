@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.recall.dataflow import Kind
-from family_recall.store.logs.feedback import FeedbackEntry
+from family_recall.store.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
 SHOWN = 10

@@ -12,7 +12,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 
-from family_recall.store.logs.stage_costs import StageCost
+from family_recall.store.stage_costs import StageCost
 
 _WINDOW = 31  # recent runs that a price rests on
 _FEWEST = 16  # runs without which what was known before counts, too

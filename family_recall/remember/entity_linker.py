@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from family_recall.config import RecallConfig
 from family_recall.english.text import names_in, normalise
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Person
 

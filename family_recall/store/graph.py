@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import apsw
 
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT, partition_of
+from family_recall.store.file.schema import PARTITION_SHIFT, partition_of
 from family_recall.store.memories import Place
 from family_recall.types import Person
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from family_recall.store import relations
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
 from family_recall.store.ids import in_scope
 from family_recall.store.reader import Reader

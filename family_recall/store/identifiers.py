@@ -20,7 +20,7 @@ import apsw
 import numpy as np
 
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.ids import Hits
 from family_recall.store.scope_sql import Condition
 from family_recall.types.understanding import Identifier

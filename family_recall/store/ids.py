@@ -7,7 +7,7 @@ import functools
 import msgspec
 import numpy as np
 
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 
 NO_IDS: IdArray = np.zeros(0, np.int64)

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.store import memories, relations, scope_sql
-from family_recall.store.access.household import Household
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
+from family_recall.store.household import Household
 from family_recall.store.memories import StoredMemory, epoch_s
 from family_recall.store.relations import RelationRow
 from family_recall.store.scope_sql import Condition

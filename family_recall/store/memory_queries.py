@@ -16,7 +16,7 @@ import numpy.typing as npt
 from family_recall.errors import UnknownMemoryError
 from family_recall.store import memories, scope_sql
 from family_recall.store.file import checksums, sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT, partition_of
+from family_recall.store.file.schema import PARTITION_SHIFT, partition_of
 from family_recall.store.ids import among, in_scope
 from family_recall.store.memories import MemoryRow, StoredMemory, name_of
 from family_recall.store.passages import PassageWords, count_in_passages

@@ -9,9 +9,9 @@ import apsw
 import numpy as np
 
 from family_recall.store import memories
-from family_recall.store.access.household import Household
 from family_recall.store.file import checksums, sql
-from family_recall.store.file.row_ids import id_range, partition_of
+from family_recall.store.file.schema import id_range, partition_of
+from family_recall.store.household import Household
 from family_recall.store.memories import NewMemory, Place, name_of
 from family_recall.store.word_index import WordIndex
 from family_recall.store.words import Indexed

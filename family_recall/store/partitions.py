@@ -12,9 +12,9 @@ from dataclasses import astuple, dataclass
 import apsw
 
 from family_recall.store import vector_tables, word_index
-from family_recall.store.access.household import Household
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, shard_of, words_table
+from family_recall.store.file.schema import PARTITION_SHIFT, id_range, shard_of, words_table
+from family_recall.store.household import Household
 from family_recall.types import Hidden
 
 
@@ -125,7 +125,6 @@ class Partitions:
         for view in self.views_of(space_id):
             self._delete_view(view.no)
         self._delete("space", space)
-        self._connection.execute("DELETE FROM main.access WHERE space = ?", (space,))
         self._connection.execute("DELETE FROM main.space WHERE no = ?", (space,))
         self._views.clear()
         self._spaces.clear()

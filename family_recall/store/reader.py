@@ -9,9 +9,9 @@ from typing import Any, TypeAlias, TypeVar
 
 import apsw
 
-from family_recall.store.access.household import Household, Partition
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import shard_of
+from family_recall.store.file.schema import shard_of
+from family_recall.store.household import Household, Partition
 from family_recall.store.vector_index import VectorIndexes
 from family_recall.types import Scope
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from family_recall.store import scope_sql
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.store.graph import Entity, add_edges, remove_relations
 from family_recall.types import IdArray, Relation, Scope
 

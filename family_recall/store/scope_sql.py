@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.types import Filters, Scope
 
 LONGEST_MENTION_S = 367 * 86_400.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from family_recall.store.access.household import Access, Partition
+from family_recall.store.feedback import LearningStep, Verdict, last_step, verdicts
 from family_recall.store.graph_queries import GraphQueries
-from family_recall.store.logs.feedback import LearningStep, Verdict, last_step, verdicts
+from family_recall.store.household import Access, Partition
 from family_recall.store.memory_queries import MemoryQueries
 from family_recall.store.timeline_queries import TimelineQueries
 from family_recall.store.vector_search import VectorSearch

@@ -14,24 +14,21 @@ from typing import Any
 import apsw
 
 from family_recall.errors import InvalidRequestError, StoreError
-from family_recall.store import vector_tables, word_index
-from family_recall.store.access.household import Household
+from family_recall.store import stage_costs, vector_tables, word_index
 from family_recall.store.erase import byte_search, verification
-from family_recall.store.erase.byte_prefilter import Words64
+from family_recall.store.erase.byte_search import Words64
 from family_recall.store.file import copies, sql
 from family_recall.store.file.connection import BUSY_TIMEOUT_MS
 from family_recall.store.file.connections import Connections
-from family_recall.store.file.disk_files import log_of
+from family_recall.store.file.disk_files import free_pages_with_content, image_of, log_of
 from family_recall.store.file.encryption import Key
-from family_recall.store.file.image import free_pages_with_content, image_of
-from family_recall.store.file.integrity import Finding
-from family_recall.store.file.row_ids import shards_in
-from family_recall.store.file.schema import SCHEMA_VERSION
+from family_recall.store.file.schema import SCHEMA_VERSION, shards_in
 from family_recall.store.health import checks
-from family_recall.store.logs import stage_costs
-from family_recall.store.logs.stage_costs import StageCost
+from family_recall.store.health.checks import Finding
+from family_recall.store.household import Household
 from family_recall.store.reader import Asker, ReadCaches
 from family_recall.store.snapshot import Snapshot
+from family_recall.store.stage_costs import StageCost
 from family_recall.store.transaction import ReadTransaction, WriteTransaction
 from family_recall.types import Region
 from family_recall.types.erasure import Proof, Receipt, Verification

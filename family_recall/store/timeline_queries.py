@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from family_recall.store import scope_sql
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, partition_of
+from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of
 from family_recall.store.ids import NO_IDS, Hits, in_scope
 from family_recall.store.reader import Reader
 from family_recall.types import Filters, FloatArray, IdArray, Scope

@@ -11,16 +11,16 @@ import numpy as np
 
 from family_recall.errors import StoreError
 from family_recall.store import identifiers, memories, vector_tables, word_index
-from family_recall.store.access.household import Household
+from family_recall.store.audit import AuditTables
+from family_recall.store.erasure_log import ErasureLog
+from family_recall.store.feedback import FeedbackLog
 from family_recall.store.file import checksums, sql
 from family_recall.store.file.archive import ArchiveLoader, ArchiveReader
-from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range, partition_of, shard_of
+from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
+from family_recall.store.household import Household
 from family_recall.store.identifiers import Texts
 from family_recall.store.listing import Listings
-from family_recall.store.logs.audit import AuditTables
-from family_recall.store.logs.erasure_log import ErasureLog
-from family_recall.store.logs.feedback import FeedbackLog
 from family_recall.store.memories import MentionedTime, NewMemory, Place, StoredMemory
 from family_recall.store.new_memories import Authors, NewMemories, SessionTail, session_key
 from family_recall.store.partitions import Counters, Partitions

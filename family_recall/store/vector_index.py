@@ -22,7 +22,7 @@ import numpy as np
 
 from family_recall.heap_trimming import trim_heap
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import id_range
+from family_recall.store.file.schema import id_range
 from family_recall.store.ids import NO_IDS
 from family_recall.store.vector_arrays import CONVERTED, Int8Rows, Segment, scaled
 from family_recall.store.vector_tables import PASSAGE, Model

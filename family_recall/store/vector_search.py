@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from family_recall.store import scope_sql, vector_index, vector_tables
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.store.ids import NO_IDS, Hits, among, in_scope
 from family_recall.store.reader import Reader
 from family_recall.store.vector_arrays import EXACT_BELOW, divided, sign_bits, unpack_tokens

@@ -11,7 +11,7 @@ import numpy as np
 
 from family_recall.store import vector_tables
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import partition_of, shard_of
+from family_recall.store.file.schema import partition_of, shard_of
 from family_recall.store.memories import name_of
 from family_recall.store.partitions import Counters
 from family_recall.store.passages import passages

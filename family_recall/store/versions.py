@@ -10,7 +10,7 @@ import apsw
 
 from family_recall.store import scope_sql
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT, id_range
+from family_recall.store.file.schema import PARTITION_SHIFT, id_range
 from family_recall.store.memories import name_of
 from family_recall.store.scope_sql import Condition
 

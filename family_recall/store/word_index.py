@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import (
+from family_recall.store.file.schema import (
     SHARD_OF_MEMORY,
     id_range,
     partition_of,

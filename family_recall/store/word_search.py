@@ -10,7 +10,7 @@ import numpy as np
 
 from family_recall.store import identifiers, scope_sql
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import words_table
+from family_recall.store.file.schema import words_table
 from family_recall.store.ids import Hits
 from family_recall.store.reader import Reader
 from family_recall.store.scope_sql import Condition

@@ -11,7 +11,7 @@ import pytest
 from family_recall import Grant, Hidden, Memory, RecallContext
 from family_recall.access.policy import CLEARANCE, owned_by, scope_of, view_of
 from family_recall.errors import InvalidRequestError, UnknownSpaceError
-from family_recall.store.access.household import Access, Partition
+from family_recall.store.household import Access, Partition
 from family_recall.types import BANDS, ROLES, Scope
 from tests.conftest import NOW
 

@@ -9,7 +9,7 @@ import numpy as np
 from family_recall import Answer, FamilyRecall, RecallContext
 from family_recall.learn import Feedback
 from family_recall.recall.ranking.profiles import find_profile
-from family_recall.store.logs.feedback import FeedbackEntry, ShownResult
+from family_recall.store.feedback import FeedbackEntry, ShownResult
 from tests.conftest import NOW, PLENTY_MS, recall, remember
 
 SHIPPED = find_profile("default")

@@ -27,7 +27,7 @@ from family_recall.recall.ranking.learned_weights import (
     is_bounded,
     personal_profile,
 )
-from family_recall.store.logs.feedback import FeedbackEntry, LearningStep
+from family_recall.store.feedback import FeedbackEntry, LearningStep
 from tests.learn.conftest import NAMES, SHIPPED, entry, features
 
 values = st.floats(0, 1, width=32)

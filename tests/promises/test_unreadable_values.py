@@ -21,8 +21,7 @@ from family_recall.apps.cli.doctor import examine
 from family_recall.errors import StoreError
 from family_recall.store import word_index
 from family_recall.store.file import damage
-from family_recall.store.file.row_ids import shard_of
-from family_recall.store.file.schema import SCHEMA
+from family_recall.store.file.schema import SCHEMA, shard_of
 from tests.conftest import (
     HOME,
     NO_MODELS,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.recall.costs import Costs
-from family_recall.store.logs.stage_costs import StageCost
+from family_recall.store.stage_costs import StageCost
 
 GRAPH = {"graph": (2.0, 0.0)}
 

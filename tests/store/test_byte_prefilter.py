@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.store.erase import byte_prefilter
-from family_recall.store.erase.byte_prefilter import EVERY_BIT, BytePrefilter, runs_of
+from family_recall.store.erase import byte_search
+from family_recall.store.erase.byte_search import EVERY_BIT, BytePrefilter, runs_of
 
 
 def prefilter_for(runs: list[bytes], mask: np.uint64 = EVERY_BIT) -> BytePrefilter:
@@ -34,7 +34,7 @@ def test_what_is_looked_for_passes_and_nothing_else(
         for place in range(len(data) - 7)
     }
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(byte_prefilter, "_BLOCK", block)
+        patched.setattr(byte_search, "_BLOCK", block)
         passed = prefilter_for(sought, mask).passing(data).tolist()
 
     assert passed == sorted(set(passed))
@@ -45,7 +45,7 @@ def test_a_run_across_two_blocks_is_found() -> None:
     """Every place in more than two blocks is read, the first and the last one too."""
     run = b"quicksil"
     prefilter = prefilter_for([run])
-    size = byte_prefilter._BLOCK
+    size = byte_search._BLOCK
     for place in (0, 1, size - 8, size - 7, size - 1, size, 2 * size - 3, 2 * size + 99 - 8):
         data = bytearray(2 * size + 99)
         data[place : place + 8] = run

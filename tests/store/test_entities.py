@@ -9,7 +9,7 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.store.reader import ReadCaches
 from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope

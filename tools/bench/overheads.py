@@ -35,7 +35,7 @@ from family_recall import FamilyRecall, Memory, RecallContext
 from family_recall.apps.evaluation import synthetic
 from family_recall.store import word_index
 from family_recall.store.file import connection as opening
-from family_recall.store.file.row_ids import words_table
+from family_recall.store.file.schema import words_table
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
@@ -54,10 +54,6 @@ class Overhead:
 @contextlib.contextmanager
 def insecure_deletion() -> Iterator[None]:
     """Delete without overwriting, in SQLite's pages and in FTS5's."""
-
-    def secure_delete_off(connection: apsw.Connection) -> None:
-        connection.execute("PRAGMA secure_delete = OFF")
-
     create_securely = word_index.create
 
     def create(connection: apsw.Connection, shard: int) -> None:
@@ -65,12 +61,8 @@ def insecure_deletion() -> Iterator[None]:
         name = words_table(shard)
         connection.execute(f"INSERT INTO {name}({name}, rank) VALUES('secure-delete', 0)")
 
-    pragmas = tuple(
-        secure_delete_off if pragma is opening.secure_delete else pragma
-        for pragma in opening.PRAGMAS
-    )
     with (
-        mock.patch.object(opening, "PRAGMAS", pragmas),
+        mock.patch.dict(opening.PRAGMAS, secure_delete="OFF"),
         mock.patch.object(word_index, "create", create),
     ):
         yield

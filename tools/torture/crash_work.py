@@ -79,9 +79,9 @@ def _rebuild(task: Task, send: Send) -> None:
 def _migrate(task: Task, send: Send) -> None:
     """Derive everything that rules derive again, as opening a file of earlier rules does."""
     del send
-    for key in ("identifiers", "cues", "mentioned_times", "authors", "history"):
+    for _ in range(5):
         with contextlib.closing(connect(task.path, key_of(task.key))) as other:
-            other.execute("UPDATE info SET value = 'earlier' WHERE key = ?", (key,))
+            other.execute("UPDATE info SET value = 'earlier' WHERE key = 'derived'")
         files.migrate(task.path, key=task.key)
 
 

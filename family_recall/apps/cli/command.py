@@ -287,7 +287,7 @@ def check_output(
 
     The key file and the config file count as inputs.
     """
-    from family_recall.store.file.destination import check_destination  # noqa: PLC0415 -- SQLite
+    from family_recall.store.file.identity import check_destination  # noqa: PLC0415 -- SQLite
 
     ctx = click.get_current_context()
     read = [file for file in (config_path(ctx), key_file(), *inputs) if file is not None]

@@ -21,9 +21,8 @@ from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
 from family_recall.recall.sources.graph_engine import engine
 from family_recall.store.file import copies
 from family_recall.store.file.encryption import Secret, key_of
-from family_recall.store.file.integrity import Finding, versions
 from family_recall.store.file.replacement import leftovers, remove_leftovers, scratch_folder
-from family_recall.store.health.checks import CHECKSUMS
+from family_recall.store.health.checks import CHECKSUMS, Finding, versions
 from family_recall.types import Memory, RecallContext, Space
 
 _WHOLE, _CORE = "family-recall", "family-recall-core"

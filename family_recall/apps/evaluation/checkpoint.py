@@ -19,7 +19,7 @@ from family_recall.apps.evaluation.outcomes import plain
 from family_recall.config import RecallConfig
 from family_recall.encoders.manifest import ROLES, read_manifest
 from family_recall.errors import DatasetError, ModelError
-from family_recall.store.file.destination import check_destination
+from family_recall.store.file.identity import check_destination
 from family_recall.store.file.replacement import create_private
 from family_recall.types import RecallContext
 from family_recall.types.json_lines import read_jsonl

@@ -19,7 +19,7 @@ from family_recall.english.kinship import (
     relation_phrase,
 )
 from family_recall.english.text import normalise
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot

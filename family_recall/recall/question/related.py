@@ -27,7 +27,7 @@ from family_recall.recall.question.kinship import (
     is_same,
     relatives,
 )
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot

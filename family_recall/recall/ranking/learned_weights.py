@@ -6,7 +6,7 @@ import dataclasses
 import math
 
 from family_recall.recall.dataflow import Profile
-from family_recall.store.logs.feedback import LearningStep
+from family_recall.store.feedback import LearningStep
 
 LEARNING_PROFILE = "default"
 """The one profile that learns; those of the designs stay as their documents have them."""

@@ -20,7 +20,7 @@ from family_recall.recall.dataflow import Ranking
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import scored
 from family_recall.recall.ranking.takeover import MARGIN
-from family_recall.store.logs.feedback import QuestionSketch, Verdict
+from family_recall.store.feedback import QuestionSketch, Verdict
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray

@@ -18,7 +18,7 @@ from typing import Any
 from family_recall.store import memories, vector_tables
 from family_recall.store.erase.session_context import SessionContext
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import remove_node
 from family_recall.store.memories import StoredMemory
 from family_recall.store.transaction import WriteTransaction

@@ -17,14 +17,17 @@ import numpy as np
 
 from family_recall.errors import InvalidRequestError
 from family_recall.store import vector_tables
-from family_recall.store.erase.byte_prefilter import RUN
-from family_recall.store.erase.byte_search import Found, runs_of_texts, search
+from family_recall.store.erase.byte_search import RUN, Found, runs_of_texts, search
 from family_recall.store.erase.eraser import REFERENCES
+from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.file import sql
-from family_recall.store.file.disk_files import journal_of, log_of
-from family_recall.store.file.image import free_pages_with_content, image_of
-from family_recall.store.file.row_ids import shards_in, words_table
-from family_recall.store.logs.erasure_log import ErasureLog
+from family_recall.store.file.disk_files import (
+    free_pages_with_content,
+    image_of,
+    journal_of,
+    log_of,
+)
+from family_recall.store.file.schema import shards_in, words_table
 from family_recall.store.word_index import stale_separators, vocabulary
 from family_recall.store.words import stem_number
 from family_recall.types.erasure import Receipt, Verification

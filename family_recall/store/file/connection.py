@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -22,7 +22,6 @@ from family_recall.store.file.encryption import Key, looks_encrypted
 
 BUSY_TIMEOUT_MS = 30_000
 _BUSY_STEP_MS = 10
-_CACHE_KIB = 8 * 1024
 LOG_PAGES = 4096
 
 
@@ -57,56 +56,28 @@ def wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
     connection.setlk_timeout(timeout_ms, 0)
 
 
+PRAGMAS = {
+    # Readers and the writer work side by side (sqlite.org/wal.html).
+    "journal_mode": "WAL",
+    # Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit.
+    "synchronous": "NORMAL",
+    # A log of 16 MiB: in a long import a page is then written back less often.
+    "wal_autocheckpoint": LOG_PAGES,
+    # Delete what refers to a deleted row.
+    "foreign_keys": "ON",
+    # Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete).
+    "secure_delete": "ON",
+    # No temporary files, where forgotten words could stay.
+    "temp_store": "MEMORY",
+    # 8 MiB for each connection: more gained nothing measurable.
+    "cache_size": -8 * 1024,
+}
+
+
 def configure(connection: apsw.Connection) -> None:
     """Set every pragma."""
-    for pragma in PRAGMAS:
-        _retry_while_busy(pragma, connection)
-
-
-def write_ahead_log(connection: apsw.Connection) -> None:
-    """Use a write-ahead log: readers and the writer work side by side (sqlite.org/wal.html)."""
-    connection.execute("PRAGMA journal_mode = WAL")
-
-
-def normal_synchronous(connection: apsw.Connection) -> None:
-    """Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit."""
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def long_log(connection: apsw.Connection) -> None:
-    """Allow the log 16 MiB: in a long import a page is then written back less often."""
-    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
-
-
-def foreign_keys(connection: apsw.Connection) -> None:
-    """Enforce references, and delete what refers to a deleted row."""
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_FKEY, 1)
-
-
-def secure_delete(connection: apsw.Connection) -> None:
-    """Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete)."""
-    connection.execute("PRAGMA secure_delete = ON")
-
-
-def memory_temp_store(connection: apsw.Connection) -> None:
-    """Keep temporary tables out of files, where forgotten words could stay."""
-    connection.execute("PRAGMA temp_store = MEMORY")
-
-
-def page_cache(connection: apsw.Connection) -> None:
-    """Set a cache of 8 MiB for each connection: more gained nothing measurable."""
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-
-
-PRAGMAS: tuple[Callable[[apsw.Connection], None], ...] = (
-    write_ahead_log,
-    normal_synchronous,
-    long_log,
-    foreign_keys,
-    secure_delete,
-    memory_temp_store,
-    page_cache,
-)
+    for name, value in PRAGMAS.items():
+        _execute(connection, f"PRAGMA {name} = {value}")
 
 
 def load_vec0(connection: apsw.Connection) -> bool:
@@ -190,10 +161,8 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError],
 """Which error of SQLite's becomes which of ours, and its message; the first that fits."""
 
 
-def _retry_while_busy(
-    step: Callable[[apsw.Connection], object], connection: apsw.Connection
-) -> None:
-    """Repeat a step while another process holds the file, as long as the busy timeout.
+def _execute(connection: apsw.Connection, pragma: str) -> None:
+    """Run a pragma, again while another process holds the file, as long as the busy timeout.
 
     Two processes that turn a new file to WAL together get SQLITE_BUSY at once: SQLite does not ask
     the busy handler there, since waiting could be for each other (sqlite.org/wal.html).
@@ -201,7 +170,7 @@ def _retry_while_busy(
     until = time.monotonic() + connection.pragma("busy_timeout") / 1000
     while True:
         try:
-            step(connection)
+            connection.execute(pragma)
         except apsw.BusyError:
             if time.monotonic() > until:
                 raise

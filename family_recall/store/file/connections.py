@@ -23,10 +23,9 @@ from family_recall.store.file.connection import (
     wait_for_others,
 )
 from family_recall.store.file.damage import DamagedTable
-from family_recall.store.file.destination import special_kind
 from family_recall.store.file.disk_files import log_of
 from family_recall.store.file.encryption import Key
-from family_recall.store.file.identity import check_identity, file_on_disk
+from family_recall.store.file.identity import check_identity, file_on_disk, special_kind
 from family_recall.store.file.replacement import create_private, remove_leftovers
 
 PAUSE_S = 0.003

@@ -21,8 +21,8 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import StoreError, StoreFullError
-from family_recall.store.file.destination import check_destination
 from family_recall.store.file.disk_files import SUFFIXES, sidecars
+from family_recall.store.file.identity import check_destination
 
 try:
     import fcntl

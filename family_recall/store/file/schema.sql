@@ -163,7 +163,7 @@ CREATE VIEW mentioned AS
   WHERE src < 0 AND dst > 0 AND kind IN ('mention', 'author');
 
 -- Feedback on results, and what was learned from it: numbers, feature names and row ids, no text.
--- asked: what tells whether another question is like the one that got it; store/logs/feedback.py.
+-- asked: what tells whether another question is like the one that got it; store/feedback.py.
 -- Each row belongs to one person and refers to memories that person could see. The rows on a memory
 -- that is superseded or deleted are deleted with it.
 CREATE TABLE feedback(
@@ -237,7 +237,7 @@ CREATE TABLE retention(
   keep_days REAL NOT NULL
     CONSTRAINT keep_days CHECK(keep_days > 0.0 AND keep_days <= 36500.0)) STRICT;
 
--- What stages cost here, by kind of device; see store/logs/stage_costs.py.
+-- What stages cost here, by kind of device; see store/stage_costs.py.
 CREATE TABLE stage_cost(
   device TEXT NOT NULL, stage TEXT NOT NULL,
   fixed_ms REAL NOT NULL CONSTRAINT fixed_ms CHECK(fixed_ms BETWEEN 0.0 AND 1e9),

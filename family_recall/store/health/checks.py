@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import apsw
 
-from family_recall.store.file import checksums, damage
-from family_recall.store.file.integrity import Finding, check_pages
-from family_recall.store.health import counts, rules, vector_checks, word_checks
+from family_recall.store.file import checksums, damage, sql
+from family_recall.store.file.damage import RECORDS, SETTINGS
+from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
+from family_recall.store.health import derived, rules
+
+_SHOWN = 10  # findings of SQLite's own, and damaged memories that are named
+_ABOUT_VALUES = re.compile(
+    rf"(?: value in |constraint failed in )(?:{'|'.join((*SETTINGS, *RECORDS))})(?:\.|$)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check; ``problem`` is None where nothing is wrong.
+
+    Where it is ``derived`` from the texts, ``rebuild`` repairs it; where single ``values`` cannot
+    be read, ``reset_unreadable`` does.
+    """
+
+    what: str
+    problem: str | None
+    derived: bool = False
+    values: bool = False
+
+
+def check_pages(connection: apsw.Connection) -> list[Finding]:
+    """Check pages, indexes, constraints and schema; reads the whole file."""
+    if (application := connection.pragma("application_id")) != APPLICATION_ID:
+        return [Finding("identity", f"is no family_recall file (id {application:#x})")]
+    try:
+        lines = [str(line) for (line,) in sql.rows(connection, "PRAGMA integrity_check(1000000)")]
+    except apsw.CorruptError as error:  # too damaged to be read through
+        lines = [str(error)]
+    # Rows that a constraint refuses are found one by one: see damage.py.
+    lines = [line for line in lines if line != "ok" and not _ABOUT_VALUES.search(line)]
+    page_problem = "; ".join(lines[:_SHOWN]) or None
+    schema = connection.pragma("user_version")
+    schema_problem = (
+        None if schema == SCHEMA_VERSION else f"schema {schema}, known is {SCHEMA_VERSION}"
+    )
+    return [Finding("pages", page_problem), Finding("schema", schema_problem)]
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions of SQLite, its encryption and sqlite-vec; None where not installed."""
+    cipher = getattr(apsw, "mc_version", None)
+    installed: dict[str, str | None] = {
+        "sqlite": apsw.sqlite_lib_version(),
+        "apsw": f"{apsw.apsw_version()} ({cipher})" if cipher else apsw.apsw_version(),
+    }
+    try:
+        import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
+    except ImportError:
+        installed["sqlite-vec"] = None
+    else:
+        installed["sqlite-vec"] = str(sqlite_vec.__version__)
+    return installed
+
 
 CHECKSUMS = "memories"
 """No ``rebuild`` repairs what is found under this name: the texts themselves have changed."""
 
 _STEPS = 20_000  # of SQLite's virtual machine, between two calls of ``give_up``
-_SHOWN = 10  # damaged memories that are named
 
 
 def check_texts(connection: apsw.Connection) -> list[Finding]:
@@ -44,15 +100,15 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
     Needs a transaction that may write, since FTS5 is asked by an INSERT; nothing is changed.
     """
     checks: tuple[tuple[str, Callable[[apsw.Connection], str | None]], ...] = (
-        ("words", word_checks.full_text_problem),
-        ("words of each memory", word_checks.memory_problem),
-        ("word counts", word_checks.count_problem),
-        ("partition counts", counts.partition_problem),
+        ("words", derived.full_text_problem),
+        ("words of each memory", derived.memory_problem),
+        ("word counts", derived.count_problem),
+        ("partition counts", derived.partition_problem),
     )
     findings = [_derived(what, _outcome(check, connection)) for what, check in checks]
     findings += [
         _derived(f"vectors of {model_id}", problem)
-        for model_id, problem in vector_checks.problems(connection)
+        for model_id, problem in derived.vector_problems(connection)
     ]
     return findings + [
         _derived(rule.what, _outcome(rule.problem_in, connection))
@@ -69,8 +125,8 @@ def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> li
     try:
         findings = check_pages(connection)
         if not any(finding.problem for finding in findings):
-            findings.append(_derived("partition counts", counts.partition_problem(connection)))
-            findings.append(_derived("words", counts.word_problem(connection)))
+            findings.append(_derived("partition counts", derived.partition_problem(connection)))
+            findings.append(_derived("words", derived.word_problem(connection)))
     except apsw.InterruptError:
         return None
     finally:

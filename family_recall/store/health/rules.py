@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import apsw
 
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 
 
 @dataclass(frozen=True, slots=True)

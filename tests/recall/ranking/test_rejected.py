@@ -12,7 +12,7 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.recall.ranking.rejected import LIKE, is_like, sketch_of
-from family_recall.store.logs.feedback import QuestionSketch
+from family_recall.store.feedback import QuestionSketch
 from tests.conftest import HOME, found, move_in, recall, written
 
 MEMORIES = {

@@ -13,7 +13,7 @@ from family_recall import FamilyRecall
 from family_recall.api import files
 from family_recall.apps import evaluation
 from family_recall.errors import FamilyRecallError, InvalidRequestError, NotAStoreError
-from family_recall.store.file.destination import check_destination
+from family_recall.store.file.identity import check_destination
 from tests.apps.cli.runner import call, done
 from tests.conftest import found, open_home, recall
 

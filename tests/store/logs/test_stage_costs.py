@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from family_recall.store.logs import stage_costs
-from family_recall.store.logs.stage_costs import StageCost
+from family_recall.store import stage_costs
+from family_recall.store.stage_costs import StageCost
 from family_recall.store.store import Store
 from tests.conftest import TinyEncoder, move_in, open_home, recall, stories
 

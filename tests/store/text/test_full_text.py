@@ -12,7 +12,7 @@ import pytest
 from family_recall import FamilyRecall, Memory
 from family_recall.errors import StoreFullError
 from family_recall.store import word_index
-from family_recall.store.file.row_ids import shard_of
+from family_recall.store.file.schema import shard_of
 from family_recall.store.word_search import WordStatistics, expression
 from family_recall.types import Scope
 from tests.conftest import (

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import apsw
 import numpy as np
 
-from family_recall.store.access.household import Household
 from family_recall.store.file import sql
 from family_recall.store.file.damage import MALFORMED
-from family_recall.store.file.row_ids import partition_of
+from family_recall.store.file.schema import partition_of
+from family_recall.store.household import Household
 from family_recall.types import FloatArray
 
 LOG_LENGTH = 500
@@ -153,8 +153,9 @@ class FeedbackLog:
                 for result in entry.shown
             ],
         )
-        self._delete(
-            "SELECT no FROM feedback WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?",
+        self.connection.execute(
+            "DELETE FROM feedback WHERE no IN"
+            " (SELECT no FROM feedback WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?)",
             (person, LOG_LENGTH),
         )
         return no
@@ -254,8 +255,8 @@ class FeedbackLog:
         )
         if rows:
             first = rows[-1][0]
-            self._delete(
-                "SELECT no FROM feedback WHERE no >= ? AND person = coalesce(?, person)",
+            self.connection.execute(
+                "DELETE FROM feedback WHERE no >= ? AND person = coalesce(?, person)",
                 (first, whose),
             )
             self.connection.execute(
@@ -267,20 +268,11 @@ class FeedbackLog:
     def reset(self, person_id: str | None) -> None:
         """Delete all entries and steps, of one person or of everyone."""
         whose = None if person_id is None else self._person_no(person_id)
-        self._delete("SELECT no FROM feedback WHERE person = coalesce(?, person)", (whose,))
+        self.connection.execute("DELETE FROM feedback WHERE person = coalesce(?, person)", (whose,))
         self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
 
     def _person_no(self, person_id: str) -> int:
         return Household(self.connection).person_no(person_id)
-
-    def _delete(self, query: str, values: apsw.Bindings) -> None:
-        """Delete the entries that a query selects, by number."""
-        numbers = json.dumps([no for (no,) in sql.rows(self.connection, query, values)])
-        for table, column in (("shown", "feedback"), ("feedback", "no")):
-            self.connection.execute(
-                f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
-                (numbers,),
-            )
 
 
 def last_step(connection: apsw.Connection, person_id: str) -> LearningStep | None:

@@ -85,10 +85,7 @@ class Household:
             UnknownPersonError: If the household has no such person.
         """
         no = self.person_no(person_id)
-        for table, column in (
-            ("access", "person"), ("guardian", "child"), ("guardian", "guardian"), ("person", "no")
-        ):  # fmt: skip
-            self.connection.execute(f"DELETE FROM main.{table} WHERE {column} = ?", (no,))
+        self.connection.execute("DELETE FROM main.person WHERE no = ?", (no,))
 
     def spaces(self) -> list[Space]:
         """List the household's spaces, by id."""

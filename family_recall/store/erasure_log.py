@@ -11,8 +11,8 @@ from typing import Any
 
 import apsw
 
-from family_recall.store.access.household import DAY_S
 from family_recall.store.file import sql
+from family_recall.store.household import DAY_S
 from family_recall.types.erasure import Proof, Receipt, RetentionRule
 
 _TOKEN_KEY = "token_key"  # noqa: S105 - a name, and no secret
@@ -50,8 +50,7 @@ class ErasureLog:
 
     def remove(self, receipt_id: str) -> None:
         """Delete a receipt, with its rows in the trash."""
-        for table in ("trash", "receipt"):
-            self.connection.execute(f"DELETE FROM main.{table} WHERE receipt_id = ?", (receipt_id,))
+        self.connection.execute("DELETE FROM main.receipt WHERE receipt_id = ?", (receipt_id,))
 
     def remove_person(self, person_id: str, authors: Collection[str]) -> None:
         """Delete what a person alone could undo, or said, from the trash, and their id."""

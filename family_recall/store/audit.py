@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from family_recall.store.file import sql
-from family_recall.store.file.row_ids import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT
 
 _DAYS = "audit_days"
 # The memory itself, even if a redacted view of it was returned; each half has its own index.
@@ -104,10 +104,6 @@ class AuditTables:
 
     def purge(self, before_s: float) -> None:
         """Delete the entries before a moment."""
-        self.connection.execute(
-            "DELETE FROM audit_memory WHERE entry IN (SELECT no FROM audit WHERE at_s < ?)",
-            (before_s,),
-        )
         self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
 
     def remove_person(self, person_id: str, at_s: float) -> None:
@@ -136,8 +132,7 @@ class AuditTables:
     def _remove(self, condition: str, value: str, at_s: float) -> None:
         entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {condition}", (value,))
         if entries:
-            for table, column in (("audit_memory", "entry"), ("audit", "no")):
-                self.connection.executemany(f"DELETE FROM main.{table} WHERE {column} = ?", entries)
+            self.connection.executemany("DELETE FROM main.audit WHERE no = ?", entries)
             self.put_gap(at_s, len(entries))
 
     def _returned(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
