@@ -122,7 +122,7 @@ class Broker:
     ) -> Answer:
         """Return what a conversation begins with: recent sessions, and what lasts."""
         with self._started(request, asked_at_s) as run:
-            context = as_opening(run, self._understood(run, now, wall_s), self.store.zone)
+            context = as_opening(run, understand(run, self.store, now, wall_s), self.store.zone)
             pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
             ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
             ranking = recent_first(ranking, run.request.ctx.top_k)
@@ -167,7 +167,7 @@ class Broker:
     ) -> Understanding:
         """Return what a question is understood to ask, searching for nothing."""
         with self._started(request) as run:
-            plan = self._understood(run, now, wall_s, region).plan
+            plan = understand(run, self.store, now, wall_s, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)
 
     def warm_up(self, now: dt.datetime, wall_s: float) -> None:
@@ -216,15 +216,9 @@ class Broker:
                 run.trace.degrade("file", "damaged", damage)
             yield run
 
-    def _understood(
-        self, run: Runner, now: dt.datetime, wall_s: float, region: Region | None = None
-    ) -> QueryContext:
-        zone, region = self.store.zone, region or self.store.region
-        return understand(run, now=now, wall_s=wall_s, zone=zone, region=region)
-
     def _ranked(self, run: Runner, now: dt.datetime, wall_s: float) -> Ranked:
         """Find and rank what answers, and say how sure that is."""
-        context = self._understood(run, now, wall_s)
+        context = understand(run, self.store, now, wall_s)
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
             ranked = self._quoted(run, context, quoted)

@@ -35,6 +35,9 @@ class Runner:
         admitted: The request and its deadline.
         models: The encoders.
         snapshot: The file as it stands while the recall runs.
+        request: What was asked, as the gate admitted it.
+        deadline: When it has to be answered.
+        costs: What stages cost here.
         trace: What it did so far.
     """
 
@@ -43,29 +46,18 @@ class Runner:
     admitted: Admitted
     models: Models
     snapshot: Snapshot
+    request: RecallRequest = field(init=False)
+    deadline: Deadline = field(init=False)
+    costs: Costs = field(init=False)
     trace: TraceBuilder = field(init=False)
     _refused: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Begin a trace with what the gate made of the request."""
-        request = self.request
+        self.costs = self.gate.costs
+        self.request, self.deadline = self.admitted.request, self.admitted.deadline
         admission = Admission(self.admitted.service_class, self.admitted.clamps, self._plan())
-        self.trace = TraceBuilder(self.deadline, gate=admission, request=request)
-
-    @property
-    def request(self) -> RecallRequest:
-        """What was asked."""
-        return self.admitted.request
-
-    @property
-    def deadline(self) -> Deadline:
-        """When it has to be answered."""
-        return self.admitted.deadline
-
-    @property
-    def costs(self) -> Costs:
-        """What stages cost here."""
-        return self.gate.costs
+        self.trace = TraceBuilder(self.deadline, gate=admission, request=self.request)
 
     # What can be paid for
 

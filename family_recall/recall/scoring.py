@@ -11,7 +11,7 @@ from family_recall.recall.ranking.late_interaction import closest_tokens, max_si
 from family_recall.recall.ranking.ranker import rank
 from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
-from family_recall.store.memory_queries import MentionedTimes, Rows
+from family_recall.store.memory_queries import Rows
 from family_recall.types import FloatArray
 
 
@@ -30,12 +30,29 @@ class Ranked(msgspec.Struct, frozen=True):
 
 
 def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
-    """Load the candidates, compare them with the question, and order them."""
-    rows = load(run, context, pool)
-    cosine = cosines(run, context, rows)
+    """Load the candidates, compare them with the question, and order them.
+
+    A candidate that is gone has no row.
+    """
+    snapshot, scope = context.snapshot, context.scope
+    with run.trace.span("load", len(pool.ids)) as span:
+        rows = snapshot.rows(pool.ids, scope)
+        n = span.n_out = len(rows)
+    cosines: FloatArray | None = None
+    question, model_id = context.question, context.model_id
+    if question is not None and model_id is not None:
+        with run.trace.span("cosines", n) as span:
+            span.n_out = n
+            cosines = run.look_up(
+                "cosines",
+                lambda: snapshot.cosines(question.pooled, model_id, rows.ids, scope),
+                None,
+            )
     closest = late_interaction(run, context, rows)
-    values = features(run, context, pool, rows, cosine, closest)
-    with run.trace.span("rank", len(rows)) as span:
+    with run.trace.span("features", n) as span:
+        span.n_out = n
+        values = features(run, context, pool, rows, cosines, closest)
+    with run.trace.span("rank", n) as span:
         ranking = rank(rows, values, context.profile, closest)
         span.n_out = len(ranking)
     return ranking
@@ -50,28 +67,6 @@ def affordable_pool(run: Runner, context: QueryContext) -> int:
         detail = f"no time for more, {left_ms:.1f} ms left"
         run.trace.skip("score", "no_time", detail, wanted - size)
     return size
-
-
-def load(run: Runner, context: QueryContext, pool: Pool) -> Rows:
-    """Read the columns that ranking needs; a candidate that is gone has no row."""
-    with run.trace.span("load", len(pool.ids)) as span:
-        rows = context.snapshot.rows(pool.ids, context.scope)
-        span.n_out = len(rows)
-    return rows
-
-
-def cosines(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
-    """Compare each candidate's vector with the question's; None if it was not encoded."""
-    question, model_id = context.question, context.model_id
-    if question is None or model_id is None:
-        return None
-    with run.trace.span("cosines", len(rows)) as span:
-        span.n_out = len(rows)
-        return run.look_up(
-            "cosines",
-            lambda: context.snapshot.cosines(question.pooled, model_id, rows.ids, context.scope),
-            None,
-        )
 
 
 def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
@@ -98,32 +93,24 @@ def features(
     context: QueryContext,
     pool: Pool,
     rows: Rows,
-    cosine: FloatArray | None,
+    cosines: FloatArray | None,
     closest: FloatArray | None,
 ) -> FloatArray:
-    """Compute what speaks for each candidate: shape (n, f), in the order of ``FEATURES``."""
-    with run.trace.span("features", len(rows)) as span:
-        span.n_out = len(rows)
-        mentions, times = _mentions(run, context, rows), _times(run, context, rows)
-        weights = context.question_weights
-        matched = None if closest is None or weights is None else max_sim(closest, weights)
-        return compute(pool, rows, matched, cosine, mentions, context, times)
+    """Compute what speaks for each candidate: shape (n, f), in the order of ``FEATURES``.
 
-
-def _times(run: Runner, context: QueryContext, rows: Rows) -> MentionedTimes:
-    """Load the times that candidates mention, if the question names one."""
-    if context.plan.timespan_s is None or not context.profile.weights.get("temporal_match"):
-        return NO_MENTIONS
-    return run.look_up(
-        "times", lambda: context.snapshot.mentioned_times(rows.ids, context.scope), NO_MENTIONS
-    )
-
-
-def _mentions(run: Runner, context: QueryContext, rows: Rows) -> list[tuple[int, int]]:
-    """List which candidates mention what the question names, if the profile weighs that."""
-    entities = [entity.id for entity in context.plan.entities]
-    if not entities or not len(rows) or not context.profile.weights.get("entities"):
-        return []
-    return run.look_up(
-        "mentions", lambda: context.snapshot.mentions(rows.ids, entities, context.scope), []
-    )
+    What candidates mention is looked up where the question names it and the profile weighs it.
+    """
+    snapshot, scope, plan = context.snapshot, context.scope, context.plan
+    weighs = context.profile.weights.get
+    mentions: list[tuple[int, int]] = []
+    entities = [entity.id for entity in plan.entities]
+    if entities and len(rows) and weighs("entities"):
+        mentions = run.look_up(
+            "mentions", lambda: snapshot.mentions(rows.ids, entities, scope), mentions
+        )
+    times = NO_MENTIONS
+    if plan.timespan_s is not None and weighs("temporal_match"):
+        times = run.look_up("times", lambda: snapshot.mentioned_times(rows.ids, scope), times)
+    weights = context.question_weights
+    matched = None if closest is None or weights is None else max_sim(closest, weights)
+    return compute(pool, rows, matched, cosines, mentions, context, times)

@@ -120,7 +120,10 @@ def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
     """
     config, words = context.config, context.plan.statistics
     best = pool.ids[: config.graph_seeds].tolist()
-    cosines, scores = _scores(pool.runs["vector"]), _scores(pool.runs["lexical"])
+    cosines, scores = (
+        dict(zip(pool.runs[source].ids.tolist(), pool.runs[source].scores.tolist(), strict=True))
+        for source in ("vector", "lexical")
+    )
     full = bm25.fts5_score_of_each_word_once(words)
     shares = (pool.rrf[: len(best)] / pool.rrf[:1]).tolist()  # the first has the highest
     strengths = {}
@@ -185,11 +188,6 @@ def may_find_more(pool: Pool, context: QueryContext) -> bool:
     """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
     sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
     return any(len(pool.runs[source]) >= context.pool_size(size) for source, size in sizes.items())
-
-
-def _scores(run: Run) -> dict[int, float]:
-    """Return the scores of a run by memory."""
-    return dict(zip(run.ids.tolist(), run.scores.tolist(), strict=True))
 
 
 def _matches(context: QueryContext) -> int:

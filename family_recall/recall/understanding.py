@@ -19,6 +19,7 @@ from family_recall.recall.ranking.bm25 import inverse_document_frequency
 from family_recall.recall.ranking.learned_weights import personal_profile
 from family_recall.recall.ranking.profiles import OPENING, for_breadth, for_mode, requested_profile
 from family_recall.recall.runner import Runner, question_tokens
+from family_recall.store.store import Store
 from family_recall.types import FloatArray, Region, Scope
 
 _WITHOUT_TIME = ("routing", "time", "relations")
@@ -26,19 +27,19 @@ _WITHOUT_TIME = ("routing", "time", "relations")
 
 
 def understand(
-    run: Runner, *, now: dt.datetime, wall_s: float, zone: dt.tzinfo, region: Region
+    run: Runner, store: Store, now: dt.datetime, wall_s: float, region: Region | None = None
 ) -> QueryContext:
     """Decide what a request may see and how it is ranked, and plan what to look for.
 
     What cannot be looked up is left out of the plan. The trace shows what was understood.
     """
-    request, snapshot, config = run.request, run.snapshot, run.config
+    request, snapshot, config, zone = run.request, run.snapshot, run.config, store.zone
     ctx, now_s = request.ctx, now.timestamp()
     profile = requested_profile(ctx, config.weights)
     if not ctx.aloud:  # what was learned rests on private memories, too
         profile = personal_profile(profile, snapshot.learned(ctx.person_id))
     scope = policy.scope_in(snapshot, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
-    plan = _plan(run, scope, now=now, region=region)
+    plan = _plan(run, scope, now, region or store.region)
     run.trace.understanding = functools.partial(
         planner.understanding, request.query_text, plan, zone
     )
@@ -66,7 +67,7 @@ def understand(
     )
 
 
-def _plan(run: Runner, scope: Scope, *, now: dt.datetime, region: Region) -> QueryPlan:
+def _plan(run: Runner, scope: Scope, now: dt.datetime, region: Region) -> QueryPlan:
     static = run.models.static(_static_wait_ms(run))
     if static is None and (fault := run.models.static_fault) is not None:
         run.trace.degraded.append(f"embed_static: {fault}")
