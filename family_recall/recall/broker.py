@@ -260,15 +260,17 @@ class Broker:
 
     def _widened(self, run: Runner, ranked: Ranked, quoted: Run) -> Ranked:
         """Search once more, for more, if duplicates leave little room and time is left."""
-        context = ranked.context
-        room = context.pool_size(context.config.candidate_pool)
-        if not lacks_distinct_results(ranked.ranking, room) or not searching.may_find_more(
-            ranked.pool, context
-        ):
+        context, config = ranked.context, self.config
+        room = context.pool_size(config.candidate_pool)
+        is_full = any(
+            len(ranked.pool.runs[source]) >= context.pool_size(size)
+            for source, size in (("lexical", config.lexical_pool), ("vector", config.vector_pool))
+        )
+        if not is_full or not lacks_distinct_results(ranked.ranking, room):
             return ranked
         run.trace.decisions["widen"] = "near copies left little room for others"
-        wider = searching.wider(context)
-        n = min(wider.config.candidate_pool, context.plan.statistics.n_memories)
+        wider = replace(context, pool_factor=config.wider_pool)
+        n = min(wider.pool_size(config.candidate_pool), context.plan.statistics.n_memories)
         if not run.can_start("widen", n):
             return ranked
 

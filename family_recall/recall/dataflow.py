@@ -148,6 +148,7 @@ class QueryContext(msgspec.Struct, frozen=True):
     """Everything a stage may read.
 
     ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
+    ``pool_factor`` is how many times larger pools are than configured.
     """
 
     request: RecallRequest
@@ -162,6 +163,7 @@ class QueryContext(msgspec.Struct, frozen=True):
     question: Encoding | None = None
     question_weights: FloatArray | None = None
     kind: Kind = "words"
+    pool_factor: int = 1
 
     @property
     def mode(self) -> str:
@@ -181,7 +183,7 @@ class QueryContext(msgspec.Struct, frozen=True):
 
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""
-        return max(configured, 2 * self.request.ctx.top_k)
+        return max(configured * self.pool_factor, 2 * self.request.ctx.top_k)
 
 
 def mode_of(request: RecallRequest, plan: QueryPlan) -> str:

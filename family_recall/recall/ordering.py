@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 import numpy as np
@@ -181,13 +182,6 @@ def _read_pairs(
     run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
 ) -> Ranking:
     """Read pairs until the time is up; each is priced by its own length, and learned at once."""
-
-    def affordable(n_tokens: int) -> bool:
-        return run.refusal("rerank", n_tokens) is None
-
-    def learn(n_tokens: int, ms: float) -> None:
-        run.costs.observe("rerank", n_tokens, ms)
-
     start_ms = context.deadline.elapsed_ms()
     with run.alarm("rerank") as alarm:
         try:
@@ -197,8 +191,8 @@ def _read_pairs(
                     ranking.order[:n],
                     context,
                     scorer,
-                    affordable,
-                    learn=learn,
+                    lambda n_tokens: run.refusal("rerank", n_tokens) is None,
+                    learn=functools.partial(run.costs.observe, "rerank"),
                     stopped=lambda: alarm.fired,
                 )
                 span.n_in = span.n_out = n_read

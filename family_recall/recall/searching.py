@@ -172,24 +172,6 @@ def about(run: Runner, context: QueryContext) -> Run:
     return run.run("about", 0, lambda: search_about(context), Run.empty("about"))
 
 
-def wider(context: QueryContext) -> QueryContext:
-    """Return the question with much larger pools."""
-    config, factor = context.config, context.config.wider_pool
-    pools = dataclasses.replace(
-        config,
-        lexical_pool=factor * config.lexical_pool,
-        vector_pool=factor * config.vector_pool,
-        candidate_pool=factor * config.candidate_pool,
-    )
-    return replace(context, config=pools)
-
-
-def may_find_more(pool: Pool, context: QueryContext) -> bool:
-    """Whether a source filled its pool, so that a larger one may hold memories not found yet."""
-    sizes = {"lexical": context.config.lexical_pool, "vector": context.config.vector_pool}
-    return any(len(pool.runs[source]) >= context.pool_size(size) for source, size in sizes.items())
-
-
 def _matches(context: QueryContext) -> int:
     """Count, word by word, the memories that hold what is searched for."""
     return sum(context.plan.statistics.document_frequency.tolist())

@@ -20,7 +20,7 @@ from family_recall.recall.ranking.learned_weights import personal_profile
 from family_recall.recall.ranking.profiles import OPENING, for_breadth, for_mode, requested_profile
 from family_recall.recall.runner import Runner, question_tokens
 from family_recall.store.store import Store
-from family_recall.types import FloatArray, Region, Scope
+from family_recall.types import FloatArray, Region, Scope, Skip
 
 _WITHOUT_TIME = ("routing", "time", "relations")
 """What a plan does without where it cannot be paid for: words find without it."""
@@ -136,8 +136,7 @@ def is_encoded_at_once(run: Runner, context: QueryContext) -> bool:
     encoder = run.models.encoder(0.0)
     if encoder is not None and _cached(run, context, encoder) is not None:
         return True
-    n = question_tokens(context.searched_text)
-    return run.refusal("embed", n, beside_ms=_words_beside_ms(run)) is not None
+    return _refusal_to_encode(run, context) is not None
 
 
 def token_weights(encoder: Encoder, encoding: Encoding, plan: QueryPlan) -> FloatArray:
@@ -178,14 +177,14 @@ def _encoded(run: Runner, context: QueryContext, encoder: Encoder, stage: str) -
 
 def _transformer(run: Runner, context: QueryContext, static: Encoder | None) -> Encoder | None:
     """Return the transformer if there is time for it; where not, the trace says why."""
-    n = question_tokens(context.searched_text)
     instead = "" if static is None else f"; {static.model_id} is asked instead"
-    refusal = run.refusal("embed", n, beside_ms=_words_beside_ms(run))
+    refusal = _refusal_to_encode(run, context)
     if refusal is not None:
         run.refuse(refusal, detail=instead, left_out=0)
         return None
     # Half of the time is left for what follows, should the model not come.
-    wait_ms = (run.deadline.remaining_ms() - run.costs.expected_ms("embed", n)) / 2.0
+    embed_ms = run.costs.expected_ms("embed", question_tokens(context.searched_text))
+    wait_ms = (run.deadline.remaining_ms() - embed_ms) / 2.0
     if static is not None and wait_ms < run.config.embedder_load_ms:
         wait_ms = 0.0
     encoder = run.models.encoder(min(wait_ms, run.config.load_wait_ms))
@@ -201,9 +200,11 @@ def _cached(run: Runner, context: QueryContext, encoder: Encoder) -> Encoding | 
     return run.models.questions.get(person_id, encoder.model_id, context.searched_text)
 
 
-def _words_beside_ms(run: Runner) -> float:
-    """Return how much longer than the transformer the search for words takes, which it hides."""
-    return max(run.costs.expected_ms("lexical") - run.costs.expected_ms("embed"), 0.0)
+def _refusal_to_encode(run: Runner, context: QueryContext) -> Skip | None:
+    """Return why the transformer cannot be paid for, beside the search for words that it hides."""
+    expected_ms = run.costs.expected_ms
+    beside_ms = max(expected_ms("lexical") - expected_ms("embed"), 0.0)
+    return run.refusal("embed", question_tokens(context.searched_text), beside_ms=beside_ms)
 
 
 def _static_wait_ms(run: Runner) -> float:
