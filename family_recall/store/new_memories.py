@@ -14,14 +14,23 @@ from family_recall.store.file.schema import id_range, partition_of
 from family_recall.store.household import Household
 from family_recall.store.memories import NewMemory, Place, name_of
 from family_recall.store.word_index import WordIndex
-from family_recall.store.words import Indexed
+from family_recall.store.words import Indexed, context_of, count_words
+
+
+class _LastMemory(NamedTuple):
+    """The last current memory of a session, as the context of the next."""
+
+    order_s: float
+    id: int
+    context: str
 
 
 class NewMemories:
-    """Rows that are not in the tables yet; :meth:`flush` writes them, with their words.
+    """Rows that are not in the tables yet, and the places of memories in their sessions.
 
-    Code that reads the tables flushes first. Code that looks for one memory, which most often is
-    not there, asks whether it is among these: each is known by some keys.
+    :meth:`flush` writes the rows, with their words. Code that reads the tables flushes first. Code
+    that looks for one memory, which most often is not there, asks whether it is among these: each
+    is known by some keys.
     """
 
     def __init__(self, connection: apsw.Connection, words: WordIndex) -> None:
@@ -30,6 +39,7 @@ class NewMemories:
         self._rows: list[tuple[Any, ...]] = []
         self._texts: list[Indexed] = []
         self._keys: set[tuple[object, ...]] = set()
+        self._last: dict[tuple[int, str], _LastMemory] = {}
         words.before_flush = self.flush
 
     def append(self, row: tuple[Any, ...], text: Indexed, *keys: tuple[object, ...]) -> None:
@@ -56,54 +66,35 @@ class NewMemories:
         """Write what was gathered so far."""
         if not self._rows:
             return
-        words = self._words.count(self._texts)
+        words = count_words(self._texts)
         memories.insert(self._connection, self._rows, words)
         self._words.gather(words, past=False)
         self._rows.clear()
         self._texts.clear()
         self._keys.clear()
 
-
-class _LastMemory(NamedTuple):
-    """The last current memory of a session."""
-
-    order_s: float
-    id: int
-    author_name: str | None
-    text: str
-
-
-class SessionTail:
-    """The sessions of one file, inside one write transaction that remembers how each ends."""
-
-    def __init__(self, connection: apsw.Connection, new: NewMemories) -> None:
-        self._connection = connection
-        self._new = new
-        self._last: dict[tuple[int, str], _LastMemory] = {}
-
-    def append(
+    def place_new(
         self, partition: int, new: NewMemory, order_s: float, memory: int
-    ) -> tuple[Place, tuple[str | None, str]]:
-        """Return a new memory's place, and author and text of the memory before it."""
+    ) -> tuple[Place, str]:
+        """Return a new memory's place, and its context: who said what before it."""
         session = new.memory.session_id
         last = self._last.get((partition, session)) if session is not None else None
         if last is not None and last.order_s <= order_s:
-            place, before = Place(last.id, None), (last.author_name, last.text)
+            place, context = Place(last.id, None), last.context
         else:
             place = self.place(partition, new, order_s, memory)
-            before = self._author_and_text(place.previous)
+            context = "" if place.previous is None else self._as_context(place.previous)
         if session is not None and place.following is None:
-            self._last[partition, session] = _LastMemory(
-                order_s, memory, new.author_name, new.memory.text
-            )
-        return place, before
+            as_context = context_of(new.author_name, new.memory.text)
+            self._last[partition, session] = _LastMemory(order_s, memory, as_context)
+        return place, context
 
     def place(self, partition: int, new: NewMemory, order_s: float, memory: int) -> Place:
         """Find the current memories of its session between which a memory stands."""
         session = new.memory.session_id
         if session is None:
             return Place(None, None)
-        self._new.flush_if_holds(session_key(partition, session))
+        self.flush_if_holds(("session", partition, session))
         sides = []
         for comparison, direction in (("<", "DESC"), (">", "ASC")):
             row = sql.row(
@@ -117,24 +108,17 @@ class SessionTail:
             sides.append(row[0] if row else None)
         return Place(*sides)
 
-    def clear(self) -> None:
-        """Drop what is remembered, because some memory is about to leave its session."""
+    def clear_sessions(self) -> None:
+        """Drop how sessions end, because some memory is about to leave its own."""
         self._last.clear()
 
-    def _author_and_text(self, memory: int | None) -> tuple[str | None, str]:
-        if memory is None:
-            return None, ""
+    def _as_context(self, memory: int) -> str:
         author_name, text = sql.row(
             self._connection,
             f"SELECT {name_of('m')}, m.text FROM memory m WHERE m.id = ?",
             (memory,),
         )
-        return author_name, str(text)
-
-
-def session_key(partition: int, session: str) -> tuple[object, ...]:
-    """Return the key of new memories of a session."""
-    return "session", partition, session
+        return context_of(author_name, str(text))
 
 
 _BATCH = 500  # memories

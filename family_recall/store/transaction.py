@@ -22,7 +22,7 @@ from family_recall.store.household import Household
 from family_recall.store.identifiers import Texts
 from family_recall.store.listing import Listings
 from family_recall.store.memories import MentionedTime, NewMemory, Place, StoredMemory
-from family_recall.store.new_memories import Authors, NewMemories, SessionTail, session_key
+from family_recall.store.new_memories import Authors, NewMemories
 from family_recall.store.partitions import Counters, Partitions
 from family_recall.store.reader import ReadCaches
 from family_recall.store.relations import RecordedRelation, Relations, of_space
@@ -101,7 +101,6 @@ class WriteTransaction(Transaction):
         self.words = WordIndex(connection, self._counters)
         self._new = NewMemories(connection, self.words)
         self.vectors = VectorWriter(connection, vec0, self._counters)
-        self._sessions = SessionTail(connection, self._new)
         self.vec0 = vec0
 
     def finish(self) -> None:
@@ -192,7 +191,7 @@ class WriteTransaction(Transaction):
         """
         memory = self._counters.allocate(partition)
         order_s = recorded_s if new.occurred_s is None else new.occurred_s
-        place, before = self._sessions.append(partition, new, order_s, memory)
+        place, context = self._new.place_new(partition, new, order_s, memory)
         space, session = self.partitions.space_no(new.memory.space_id), new.memory.session_id
         row = memories.new_row(
             memory, new, space=space, redacted_view=view,
@@ -200,10 +199,10 @@ class WriteTransaction(Transaction):
         )  # fmt: skip
         self._new.append(
             row,
-            Indexed(memory, memories.body_of(new.memory), new.header, *before),
+            Indexed(memory, memories.body_of(new.memory), new.header, context),
             ("doc", space, new.doc_id),
             ("content", partition, new.content_hash),
-            *([session_key(partition, session)] if session is not None else []),
+            ("session", partition, session),
         )
         change = self._counters.of(partition)
         change.n_current += 1
@@ -219,7 +218,7 @@ class WriteTransaction(Transaction):
         Its neighbours in its session become each other's.
         """
         partition = partition_of(old.id)
-        self._sessions.clear()
+        self._new.clear_sessions()
         self.edge_buffer.flush()
         self.words.supersede(old.id)
         self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
@@ -302,7 +301,7 @@ class WriteTransaction(Transaction):
         partition = partition_of(stored.id)
         past = stored.superseded_s is not None
         order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
-        place = self._sessions.place(partition, new, order_s, stored.id)
+        place = self._new.place(partition, new, order_s, stored.id)
         # A superseded memory keeps the context it had: its session has changed since.
         self.connection.execute(
             "UPDATE memory SET header = ?, cues = ?,"

@@ -25,13 +25,13 @@ from family_recall.store.file.schema import (
     shards_in,
     words_table,
 )
+from family_recall.store.words import count_words
 
 if TYPE_CHECKING:
     from family_recall.store.partitions import Counters
 
 from family_recall.store.words import (
     Indexed,
-    WordCounter,
     Words,
     quoted,
     row_words,
@@ -51,15 +51,8 @@ class WordIndex:
     def __init__(self, connection: apsw.Connection, counters: Counters) -> None:
         self._connection = connection
         self._counters = counters
-        self._counter: WordCounter | None = None
         self._gathered: dict[int, list[Words]] = {}
         self.before_flush: Callable[[], None] = lambda: None
-
-    def count(self, texts: Sequence[Indexed]) -> list[Words]:
-        """Split and count the words of memories."""
-        if self._counter is None:
-            self._counter = WordCounter(self._connection)
-        return self._counter.count(texts)
 
     def gather(self, rows: Iterable[Words], *, past: bool) -> None:
         """Add memories' words, with the others that are gathered at the next :meth:`flush`."""
@@ -153,11 +146,11 @@ class WordIndex:
             " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
             (json.dumps(list(ids)),),
         ):
-            texts.setdefault(bool(past), []).append(Indexed(memory, body, header, None, context))
+            texts.setdefault(bool(past), []).append(Indexed(memory, body, header, context))
         return {
             (partition, past): rows
             for past, group in texts.items()
-            for partition, rows in _by_partition(self.count(group)).items()
+            for partition, rows in _by_partition(count_words(group)).items()
         }
 
     def _count(self, partition: int, rows: Sequence[Words], sign: int, *, past: bool) -> None:

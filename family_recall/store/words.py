@@ -24,24 +24,16 @@ import numpy.typing as npt
 from family_recall.types import BoolArray, IdArray
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-_CACHED_TEXTS = 1_000
-_N_COLUMNS, _STEM_BYTES = 3, 4
+_N_COLUMNS = 3
 
 
 class Indexed(NamedTuple):
-    """One memory's texts, column by column; of its context, who said what before it."""
+    """One memory's texts, column by column; the context is the turn before it."""
 
     id: int
     body: str
     header: str
-    speaker: str | None
-    before: str
-
-    @property
-    def context(self) -> str:
-        """The turn before, as it is indexed."""
-        # A colon separates a speaker from a text, so no word spans both.
-        return f"{self.speaker}: {self.before}" if self.speaker else self.before
+    context: str
 
 
 class Words(NamedTuple):
@@ -196,49 +188,32 @@ def row_words(memories: Sequence[bytes]) -> RowWords:
     )
 
 
-class WordCounter:
-    """Counts the words of memories as the index splits them, for as long as one transaction.
+def context_of(author_name: str | None, text: str) -> str:
+    """Return a memory's text as the next one of its session has it as its context."""
+    # A colon separates a speaker from a text, so no word spans both.
+    return f"{author_name}: {text}" if author_name else text
 
-    It caches the counts of some texts: a turn's text is the context of the next one, and its
-    speaker and day are its neighbours' too.
-    """
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._tokenize: Any = connection.fts5_tokenizer(*_TOKENIZER)
-        self._cache: dict[str, bytes] = {}
+def count_words(texts: Sequence[Indexed]) -> list[Words]:
+    """Split memories as the index does and count their words by column, in one step for all."""
+    columns = [_stem_numbers(column) for text in texts for column in text[1:]]
+    sizes = np.array([len(column) for column in columns])
+    stems = np.frombuffer(b"".join(columns), np.uint32)
+    entries, ends = _entries(stems, sizes)
+    n_words = sizes.reshape(-1, _N_COLUMNS).sum(axis=1).tolist()
+    return [
+        Words(*text, entries[start:end], n)
+        for text, start, end, n in zip(texts, [0, *ends], ends, n_words, strict=False)
+    ]
 
-    def count(self, texts: Sequence[Indexed]) -> list[Words]:
-        """Count the words of memories column by column, of all of them in one step."""
-        columns = list[bytes]()
-        for text in texts:
-            context = self._stems(text.before)
-            if text.speaker:
-                context = self._stems(text.speaker) + context
-            columns += (self._stems(text.body), self._stems(text.header), context)
-        sizes = np.array([len(column) for column in columns]) // _STEM_BYTES
-        stems = np.frombuffer(b"".join(columns), np.uint32)
-        entries, ends = _entries(stems, sizes)
-        n_words = sizes.reshape(-1, _N_COLUMNS).sum(axis=1).tolist()
-        return [
-            Words(text.id, text.body, text.header, text.context, entries[start:end], n)
-            for text, start, end, n in zip(texts, [0, *ends], ends, n_words, strict=False)
-        ]
 
-    def _stems(self, text: str) -> bytes:
-        """Return the numbers of a text's stems, in its order, as unsigned integers of 32 bits."""
-        cached = self._cache.get(text)
-        if cached is not None:
-            return cached
-        stems = self._tokenize(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
-            include_offsets=False, include_colocated=False,
-        )  # fmt: skip
-        # As `stem_number` does, of all of them in one step.
-        numbers = array.array("I", map(zlib.crc32, map(str.encode, stems))).tobytes()
-        if len(self._cache) >= _CACHED_TEXTS:
-            self._cache.clear()
-        self._cache[text] = numbers
-        return numbers
+def _stem_numbers(text: str) -> array.array[int]:
+    """Return the numbers of a text's stems, in its order, as :func:`stem_number` does."""
+    stems = _tokenizer().tokenize(
+        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
+        include_offsets=False, include_colocated=False,
+    )  # fmt: skip
+    return array.array("I", map(zlib.crc32, map(str.encode, stems)))
 
 
 def _entries(stems: npt.NDArray[np.uint32], sizes: IdArray) -> tuple[bytes, list[int]]:
