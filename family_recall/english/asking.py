@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from .kinship import CALLED
+
 MOST_STATED: Final = 8
 """Words that a question may state after it and still wait for its answer …"""
 MOST_STATED_BEFORE: Final = 6
@@ -26,10 +28,7 @@ _PRONOUN = (
     "|(?:any|some|every)(?:one|body|thing))"
 )
 _DETERMINER = "(?:the|a|an|my|your|our|his|her|their|all|both)"
-_KIN = (
-    "(?:mum|mom|mummy|mommy|mama|mam|dad|daddy|papa|pa|pop|nan|nana|nani|gran|granny|grandma|grandpa"
-    "|grandad|auntie|aunty|aunt|uncle|mak|ayah|amma|appa|mami|papi|abuela|abuelo|oma|opa)"
-)
+_KIN = f"(?:{'|'.join(sorted(CALLED))})"
 _BE = "(?:is|are|was|were|does|has|do|can|could|would|should)"
 _AUXILIARY = (
     "(?:is|are|was|were|am|do|does|did|has|have|had|can|could|will|would|should|shall|may|might|must"

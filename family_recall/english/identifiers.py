@@ -33,12 +33,9 @@ def find_identifiers(question: str) -> tuple[Identifier, ...]:
         return ()
     # Each character is replaced by one, so offsets into both texts are the same.
     plain = question if question.isascii() else question.translate(_PLAIN)
-    n_digits = sum(map(plain.count, _DIGITS))
     identifiers: list[Identifier] = []
     taken = bytearray(len(plain))
     for rule in _RULES:
-        if n_digits < rule.n_digits or rule.mark not in plain:
-            continue
         for match in rule.pattern.finditer(plain):
             group = "id" if match.groupdict().get("id") else 0
             start, end = match.span(group)
@@ -81,17 +78,11 @@ def _pieces(text: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """The pattern of one kind of identifier, and its normalisation.
-
-    A text without ``mark``, or with fewer than ``n_digits`` digits, has none of the kind: a quick
-    test that spares everyday texts most patterns.
-    """
+    """The pattern of one kind of identifier, and its normalisation."""
 
     kind: IdentifierKind
     pattern: re.Pattern[str]
     normalise: Callable[[str], str | None]
-    mark: str = ""
-    n_digits: int = 0
 
 
 def _site(text: str) -> str | None:
@@ -205,7 +196,6 @@ _DATE = re.compile(
 )
 _DAY = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])(?:$|[0-9]{4,6}$)")
 _GAP = re.compile(r"\s")
-_DIGITS = "0123456789"
 _SIGN = re.compile(r"[0-9@#:.]")
 """What every identifier has, one of them at least."""
 
@@ -217,15 +207,14 @@ _PLAIN = {
     **{zero + n: str(n) for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xFF10) for n in range(10)},
 }
 _RULES = (
-    _Rule("url", re.compile(r"\bhttps?://[^\s<>\"'”’]{1,2000}", re.IGNORECASE), _lower, mark="://"),
-    _Rule("url", re.compile(r"\bwww\.[^\s<>\"'”’]{1,2000}"), _lower, mark="www."),
+    _Rule("url", re.compile(r"\bhttps?://[^\s<>\"'”’]{1,2000}", re.IGNORECASE), _lower),
+    _Rule("url", re.compile(r"\bwww\.[^\s<>\"'”’]{1,2000}"), _lower),
     _Rule(
         "email",
         re.compile(
             r"(?<![\w.+-])[A-Za-z0-9](?:[\w.+-]{0,62}[\w+-])?@(?:[\w-]{1,63}\.){1,8}[^\W\d_]{2,24}\b"
         ),
         _lower,
-        mark="@",
     ),
     _Rule(
         "isbn",
@@ -233,7 +222,6 @@ _RULES = (
             r"(?<![0-9+)-])(?<![0-9)] )(?:97[89][- ]?)?(?:[0-9][- ]?){9}[0-9Xx](?![0-9-]| [0-9])"
         ),
         _isbn,
-        n_digits=9,
     ),
     _Rule(
         "reference",
@@ -247,9 +235,8 @@ _RULES = (
             re.IGNORECASE,
         ),
         _reference,
-        n_digits=1,
     ),
-    _Rule("issue", re.compile(r"(?<![\w#&/])#[0-9]{1,9}\b(?!-)"), _as_written, mark="#"),
+    _Rule("issue", re.compile(r"(?<![\w#&/])#[0-9]{1,9}\b(?!-)"), _as_written),
     _Rule(
         "issue",
         re.compile(
@@ -258,7 +245,6 @@ _RULES = (
             re.IGNORECASE,
         ),
         _issue,
-        n_digits=1,
     ),
     _Rule(
         "ticket",
@@ -266,8 +252,6 @@ _RULES = (
             r"(?<![\w-])[A-Z][A-Z0-9]{1,15}(?:-[A-Z]{2,10})?-[0-9]{1,7}(?![\w-])", re.IGNORECASE
         ),
         _ticket,
-        mark="-",
-        n_digits=1,
     ),
     _Rule(
         "path",
@@ -275,7 +259,6 @@ _RULES = (
             r"(?<![\w/:.])[A-Za-z_][\w.-]{0,80}:(?=[\w./-]*[./])[A-Za-z_.][\w.-]{0,80}(?:/[\w.-]{1,80}){0,20}"
         ),
         _as_written,
-        mark=":",
     ),
     _Rule(
         "url",
@@ -284,7 +267,6 @@ _RULES = (
             r"(?![\w@-]|\.\w)(?::[0-9]{1,5})?(?:[/?#][^\s<>\"'”’]{0,2000})?"
         ),
         _site,
-        mark=".",
     ),
     _Rule(
         "phone",
@@ -294,7 +276,6 @@ _RULES = (
             r"(?:\+|\(\+?|00)?[0-9](?:[ ./()-]{0,2}[0-9]){6,17}(?![\w:%€$£-]|[.,/][0-9])"
         ),
         _phone,
-        n_digits=7,
     ),
     _Rule(
         "licence_plate",
@@ -306,7 +287,6 @@ _RULES = (
             r"|[a-z]{2}[ -]?[0-9]{1,2}[ -]?[a-z]{1,3}[ -]?[0-9]{4})(?![\w-])"
         ),
         _compact,
-        n_digits=2,
     ),
     _Rule(
         "licence_plate",
@@ -315,7 +295,6 @@ _RULES = (
             r"(?P<id>(?=[A-Z -]*[0-9])[A-Z0-9]{1,4}(?:[ -]?[A-Z0-9]{1,4}){1,3})(?![\w-])"
         ),
         _compact,
-        n_digits=1,
     ),
     _Rule(
         "reference",
@@ -324,6 +303,5 @@ _RULES = (
             r"|[0-9]{8,30}|[0-9]{2,10}(?:-[0-9]{2,10}){1,4})(?![\w%€$£-]|[.,/:][0-9])"
         ),
         _code,
-        n_digits=1,
     ),
 )

@@ -245,6 +245,14 @@ TITLES = frozenset(
 )
 """Roles that, without an owner, mean the asker's own."""
 
+CALLED = TITLES | frozenset(
+    """
+    aunt uncle pa pop nani dadi dada mak ayah amma appa mami papi abuela abuelo oma opa koro popo
+    gong ama
+    """.split()
+)
+"""Words by which a family calls its elders."""
+
 RELATION_MEANINGS = _relation_meanings()
 IS_A = frozenset(("is", "a", "an"))
 SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {

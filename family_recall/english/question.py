@@ -12,6 +12,7 @@ from family_recall.types.understanding import Identifier
 
 from .breadth import Asked, read_breadth
 from .identifiers import find_identifiers
+from .kinship import CALLED
 from .text import MAX_QUESTION_CHARS, STOP_WORDS, lowered, normalise, runs_in
 
 Intent = Literal["ownership", "dependency", "alignment"]
@@ -114,10 +115,6 @@ _ABOUT_ASKING = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b")
 _NAMED = re.compile(r"(?<!^)\b[A-Z][a-zà-ÿ]+")
-_KIN = re.compile(
-    r"\b(mum|mom|mummy|mommy|dad|daddy|papa|mama|nan|nana|gran|granny|grandma|grandad|grandpa"
-    r"|auntie|aunt|uncle)\b",
-)
 _QUALIFYING = re.compile(
     r"\b(?:at|in|of|for|on|from|near|behind|under|by|with)\s+"
     r"(?:(?:the|my|our|his|her|their|your|an?)\s+)?([^\W\d_]+)",
@@ -276,7 +273,7 @@ class Question:
     def names(self) -> frozenset[str]:
         """Its words with a capital but for the first, normalised, and words for a parent."""
         names = {normalise(name) for name in _NAMED.findall(self.text)}
-        return frozenset(names.union(_KIN.findall(self._lower)))
+        return frozenset(names | CALLED.intersection(runs_in(self._lower)))
 
     @property
     def qualifying(self) -> frozenset[str]:

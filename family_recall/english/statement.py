@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .asking import asked_in, waits_for_answer
+from .kinship import CALLED
 from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
 from .text import lowered
 from .values import KINDS, Values, values_in
@@ -173,13 +174,7 @@ _THIRD_PERSON = re.compile(
     r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
     re.IGNORECASE,
 )
-_KIN = frozenset(
-    """
-    mum mom mam mummy mommy dad daddy papa mama nan nana nanna gran granny grandma grandad grandpa
-    granddad auntie aunt uncle cousin brother sister son daughter wife husband neighbour neighbor
-    gran's koro oma opa popo gong amma appa nani dada ama
-    """.split()
-)
+_KIN = CALLED | frozenset("cousin brother sister son daughter wife husband neighbour".split())
 _TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
 _WORD = re.compile(r"[^\W_]+")
 _OWNER = re.compile(

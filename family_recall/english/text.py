@@ -99,7 +99,8 @@ def names_in(
     """
     if (
         beginnings is not None
-        and _is_plain(text)
+        and text.isascii()
+        and "'" not in text
         and beginnings.isdisjoint(runs_in(text[:MAX_QUESTION_CHARS].lower()))
     ):
         return []
@@ -139,11 +140,6 @@ def names_among(
     return names
 
 
-def _is_plain(text: str) -> bool:
-    """Whether the words of a text are its runs of letters and digits."""
-    return text.isascii() and "'" not in text
-
-
 def runs_in(text: str) -> list[str]:
     """Return the runs of letters and digits of a text."""
     if not text.isascii():
@@ -155,7 +151,7 @@ def runs_in(text: str) -> list[str]:
 def words_in(text: str) -> tuple[list[str], list[str]]:
     """Return the words of a text as they are written, and normalised as names are."""
     text = text[:MAX_QUESTION_CHARS]
-    if _is_plain(text):
+    if text.isascii() and "'" not in text:  # its words are its runs
         return runs_in(text), runs_in(text.lower())
     words = _WORD.findall(unicodedata.normalize("NFKC", text))
     return words, _plain(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from family_recall.english.kinship import may_name_kin
@@ -92,16 +92,14 @@ def resolve(
     words, plain = words_in(text)
     # One character can become eighteen, of which the first are searched for names.
     all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
-    addresses = list(_addresses(text))
     known: dict[str, list[Entity]] = {}
     for alias, entity in snapshot.entities_in(plain, scope):
         if alias.count(" ") < LONGEST_NAME:
             known.setdefault(alias, []).append(entity)
-    forms = dict.fromkeys([form for _, forms in addresses for form in forms if form not in known])
-    for alias, entity in snapshot.entities(list(forms), scope):
-        known.setdefault(alias, []).append(entity)
     myself = snapshot.asker(scope)
-    parts = _cut(text, _known_addresses(addresses, known))
+    parts: list[str | Phrase] = [text]
+    if _SIGN.search(text):
+        parts = _cut(text, _known_addresses(text, known, scope, snapshot))
     for name in URL_WORDS:
         known.pop(name, None)
     if may_name_kin(all_plain):
@@ -132,13 +130,15 @@ def resolve(
         for part in rest
         if part is not None
     )
-    return Resolution(tuple(mentions), tuple(myself), is_named, *_searched(text, parts))
+    resolution = Resolution(tuple(mentions), tuple(myself), is_named)
+    if len(parts) == 1:
+        return resolution
+    relatives, searched = _searched(text, parts)
+    return resolution._replace(relatives=relatives, searched=searched)
 
 
 def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...], str]:
     """Return the names of the relatives a text speaks of, and the text with those names."""
-    if len(parts) == 1:
-        return (), ""
     relatives: list[str] = []
     searched = ""
     for written, phrase in _pieces(text, parts):
@@ -160,9 +160,13 @@ def _pieces(text: str, parts: Sequence[str | Phrase]) -> Iterator[tuple[str, Phr
 
 
 def _known_addresses(
-    addresses: Iterable[_Address], known: Mapping[str, Sequence[Entity]]
+    text: str, known: dict[str, list[Entity]], scope: Scope, snapshot: Snapshot
 ) -> list[Phrase]:
-    """Find the known ones among e-mail addresses, handles and URLs."""
+    """Find the known e-mail addresses, handles and URLs in a text, and add them to the known."""
+    addresses = list(_addresses(text))
+    unknown = dict.fromkeys(f for _, forms in addresses for f in forms if f not in known)
+    for alias, entity in snapshot.entities(list(unknown), scope):
+        known.setdefault(alias, []).append(entity)
     phrases = []
     for (start, end), forms in addresses:
         form = next((form for form in forms if form in known), None)
@@ -173,8 +177,6 @@ def _known_addresses(
 
 def _addresses(text: str) -> Iterator[_Address]:
     """Yield what looks like an address."""
-    if _SIGN.search(text) is None:  # as in nearly every question
-        return
     for match in re.finditer(r"\S+", text):
         written = match.group()
         if len(written) > _MAX_ADDRESS_CHARS or not _ADDRESS.search(written):
