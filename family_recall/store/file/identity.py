@@ -95,6 +95,8 @@ def _read_identity(path: Path, key: Key | None, busy_timeout_ms: int) -> tuple[i
             int(connection.pragma(name))
             for name in ("application_id", "user_version", "schema_version")
         )
+    except apsw.CorruptError:  # what is rolled back makes no sense under another key
+        raise apsw.NotADBError from None
     finally:
         connection.close()
     return application, version, cookie

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,32 @@ CHANGES: tuple[tuple[Secret | None, Secret | None], ...] = (
     (bytes(range(32)), bytes(range(1, 33))),
     ("a phrase", None),
 )
+
+
+@pytest.mark.parametrize("key", ["a phrase", bytes(range(32))])
+def test_an_interrupted_transaction_is_rolled_back_under_the_right_key(
+    path: Path, key: Secret
+) -> None:
+    """A wrong key is told so, and takes nothing from the journal that the right one needs."""
+    furnished(path, key).close()
+    child = os.fork()
+    if child == 0:
+        connection = connect(path, key_of(key))
+        connection.pragma("journal_mode", "delete")
+        connection.execute("BEGIN IMMEDIATE; UPDATE memory SET text = 'torn'")
+        for number in range(30):
+            connection.execute("INSERT INTO info VALUES(?, ?)", (str(number), "x" * 5000))
+        connection.cache_flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert Path(f"{path}-journal").read_bytes().startswith(b"\xd9\xd5")
+
+    for wrong in ("wrong", None):
+        with pytest.raises(WrongKeyError):
+            opened(path, wrong)
+    with opened(path, key) as home:
+        assert found(recall(home, QUESTION, "rajesh"))[0] == "key"
+        assert [each for each in home.maintenance.check() if each.problem] == []
 
 
 @pytest.mark.parametrize("key", [None, "a phrase", bytes(range(32))])
