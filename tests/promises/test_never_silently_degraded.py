@@ -390,7 +390,7 @@ def test_without_its_edges_the_graph_is_named(path: Path) -> None:
         answer = recall(home, QUESTION, "priya")
 
         assert found(answer)[0] == "grandma"
-        assert stages(answer) == {"entities", "graph"}
+        assert stages(answer) == {"graph"}
 
 
 def test_rebuild_restores_what_was_emptied(path: Path) -> None:
