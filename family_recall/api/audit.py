@@ -24,7 +24,7 @@ from family_recall.access import policy
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
 from family_recall.store.audit import DAY_S, AuditRow, AuditTables, NewCall
 from family_recall.store.store import Store
-from family_recall.types import Answer, AuditEntry, Call, RecallContext
+from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days
 from family_recall.types.checked import checked
 
@@ -67,14 +67,7 @@ class AuditWriter:
         with store.reading() as tables:
             self._days = tables.audit.days(DEFAULT_DAYS)
 
-    def note(self, call: Call, ctx: RecallContext, answer: Answer) -> None:
-        """Note an answered call."""
-        pairs = ((result.space_id, result.doc_id) for result in answer.results)
-        self.note_memories(call, ctx, pairs)
-
-    def note_memories(
-        self, call: Call, ctx: RecallContext, memories: Iterable[tuple[str, str]]
-    ) -> None:
+    def note(self, call: Call, ctx: RecallContext, memories: Iterable[tuple[str, str]]) -> None:
         """Note a call and the (space_id, doc_id) of the memories it returned.
 
         Raises:

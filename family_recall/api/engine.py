@@ -144,7 +144,8 @@ class Engine:
 
     def record(self, call: Call, ctx: RecallContext, answer: Answer) -> Answer:
         """Log an answer, pass its trace to the hook, and start what is due in the background."""
-        self.audit_log.note(call, ctx, answer)
+        memories = [(result.space_id, result.doc_id) for result in answer.results]
+        self.audit_log.note(call, ctx, memories)
         now_s = self.wall_clock()
         with contextlib.suppress(ClosedError):  # closing does what is due
             if now_s >= self.sweep_after_s:

@@ -430,7 +430,7 @@ class FamilyRecall:
             UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
                 this person.
         """
-        return self._recall(query_text, ctx, fields)
+        return self._answer(RecallRequest(query_text, context_of(ctx, fields)))
 
     async def arecall(
         self,
@@ -444,7 +444,8 @@ class FamilyRecall:
         ``used_time_ms``. Cancelled while it waits, it never runs; once it runs, it completes.
         """
         asked_at_s = self._engine.broker.gate.clock()
-        call = functools.partial(self._recall, query_text, ctx, fields, asked_at_s)
+        request = RecallRequest(query_text, context_of(ctx, fields))
+        call = functools.partial(self._answer, request, asked_at_s)
         return await self._engine.reading(call)
 
     def explain(
@@ -462,9 +463,7 @@ class FamilyRecall:
         """
         request = RecallRequest(query_text, context_of(ctx, fields))
         explanation = self._engine.broker.explain(request, doc_id, *self._moment(request.ctx))
-        self._engine.audit_log.note_memories(
-            "explain", request.ctx, [(explanation.space_id, doc_id)]
-        )
+        self._engine.audit_log.note("explain", request.ctx, [(explanation.space_id, doc_id)])
         return explanation
 
     def inspect(
@@ -485,7 +484,7 @@ class FamilyRecall:
         self._engine.record("recall", request.ctx, inspection.answer)
         if inspection.near_misses:
             pairs = [(miss.explanation.space_id, miss.doc_id) for miss in inspection.near_misses]
-            self._engine.audit_log.note_memories("explain", request.ctx, pairs)
+            self._engine.audit_log.note("explain", request.ctx, pairs)
         return inspection
 
     def understand(
@@ -618,7 +617,7 @@ class FamilyRecall:
             encoder=self._engine.models.wait() if embed == "now" else None,
             static=self._engine.models.static(),
         )
-        self._engine.audit_log.note_memories(
+        self._engine.audit_log.note(
             "look", RecallContext(person_id), [(corrected.space_id, corrected.doc_id)]
         )
         return corrected
@@ -763,15 +762,8 @@ class FamilyRecall:
         """Return when a request is made, and the real time, by which grants expire."""
         return self._engine.now(ctx), self._engine.wall_clock()
 
-    def _recall(
-        self,
-        query_text: str,
-        ctx: RecallContext | None,
-        fields: ContextFields,
-        asked_at_s: float | None = None,
-    ) -> Answer:
+    def _answer(self, request: RecallRequest, asked_at_s: float | None = None) -> Answer:
         """Answer a question whose budget counts from a moment; from now, when left out."""
-        request = RecallRequest(query_text, context_of(ctx, fields))
         answer = self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
         return self._engine.record("recall", request.ctx, answer)
 

@@ -192,7 +192,7 @@ class Memories:
 
     def _log(self, ctx: RecallContext, versions: Iterable[StoredVersion]) -> None:
         pairs = [(version.memory.space_id, str(version.memory.doc_id)) for version in versions]
-        self._engine.audit_log.note_memories("look", ctx, pairs)
+        self._engine.audit_log.note("look", ctx, pairs)
 
     def _between(
         self, first: dt.date | None, last: dt.date | None

@@ -31,7 +31,8 @@ class Record(msgspec.Struct, frozen=True):
             return msgspec.convert(record, cls)
         except (msgspec.ValidationError, UnicodeError) as error:
             name = re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).lower()
-            raise InvalidRequestError(f"this is not a {name}: {error}") from None
+            article = "an" if name[0] in "aeiou" else "a"
+            raise InvalidRequestError(f"this is not {article} {name}: {error}") from None
 
 
 def as_json(value: Any) -> Any:

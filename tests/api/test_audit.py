@@ -213,6 +213,7 @@ def test_entries_wait_while_the_file_cannot_be_written(
     answer = recall(home, "spare key", "mia")
     audit.flush()
     ctx = RecallContext("mia")
+    returned = [(result.space_id, result.doc_id) for result in answer.results]
 
     def busy() -> None:
         raise StoreBusyError("busy on purpose")
@@ -220,7 +221,7 @@ def test_entries_wait_while_the_file_cannot_be_written(
     with monkeypatch.context() as patched:
         patched.setattr(audit._store, "writing", busy)
         for _ in range(MAX_PENDING + 3):
-            audit.note("recall", ctx, answer)
+            audit.note("recall", ctx, returned)
         with pytest.raises(StoreBusyError):
             audit.flush()
     entries = home.audit.entries("priya", limit=MAX_PENDING * 2)

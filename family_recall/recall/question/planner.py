@@ -264,7 +264,7 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
         strategy_confidence=plan.strategy_confidence,
         breadth=plan.breadth,
         mode=plan.mode,
-        tier_weights=plan.tier_weights,
+        tier_weights=dict(plan.tier_weights),
         terms=tuple([word for word, _ in plan.terms]),
     )
 
