@@ -6,6 +6,7 @@ import copy
 import datetime as dt
 import json
 import pickle
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,13 @@ from tests.conftest import HOME, recall
 def test_what_cannot_be_read_is_refused(home: FamilyRecall) -> None:
     """The error names the record and the field, whatever it was given in place of JSON."""
     answer = recall(home, "Where is the spare key?").to_json()
-    receipt = {"receipt_id": "r", "at": "2026-01-01", "person_id": None, "chosen_by": [],
-               "counts": {"memory": 1}}  # fmt: skip
+    receipt: dict[str, Any] = {
+        "receipt_id": "r",
+        "at": "2026-01-01",
+        "person_id": None,
+        "chosen_by": [],
+        "counts": {"memory": 1},
+    }
     assert Receipt.from_json(receipt).counts == {"memory": 1}
     with pytest.raises(InvalidRequestError, match=r"not an answer: .*confidence"):
         Answer.from_json({**answer, "confidence": "high"})

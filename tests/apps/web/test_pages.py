@@ -51,7 +51,7 @@ def test_every_link_leads_to_a_page(mine: FamilyRecall) -> None:
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ("/?q=x&kind=nothing", "filters.kinds must be among"),
+        ("/?q=x&kind=nothing", "filters.kinds must be one of"),
         ("/?q=x&first=soon", "expected a day such as 2026-03-01, got 'soon'"),
         ("/browse?first=2025-02-01&last=2025-01-01", "swap them"),
         ("/browse?at=-1", "begins at a number of memories"),
