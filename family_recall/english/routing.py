@@ -226,7 +226,7 @@ class Wording:
         neutral = _NAME.sub("Anna", _composed(written).replace("’", "'"))
         return cls(
             plain=plain,
-            timeless=_plain(written),
+            timeless=plain if written == question else _plain(written),
             neutral=_without_opening(" ".join(neutral.split())),
             has_time=times is not None or _RECENT_TIME.search(plain) is not None,
         )
