@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
 from .asking import asked_in, waits_for_answer
-from .kinship import CALLED
 from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
-from .text import lowered
+from .text import STOP_WORDS, lowered
 from .values import KINDS, Values, values_in
 
 BITS_VERSION: Final = "4"
@@ -170,42 +167,14 @@ _DENIES = re.compile(
     r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
     r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
 )
-_THIRD_PERSON = re.compile(
-    r"\b(?:he|she|they|it|his|her|their|him|them|its|that|this|those|these)\b|['’]s\b",
-    re.IGNORECASE,
-)
-_KIN = CALLED | frozenset("cousin brother sister son daughter wife husband neighbour".split())
-_TITLES = frozenset({"mr", "mrs", "ms", "dr", "s"})
 _WORD = re.compile(r"[^\W_]+")
-_OWNER = re.compile(
-    r"\b([^\W\d_]{2,})['’]s (?!(?:not|now|on|in|at|the|a|been|got|going|off|gone|moved)\b)[^\W_]"
-    r"|\b(?:for|at) (?:the |our |my )?(?!(?:about|around|least|half|quarter|noon|midday|midnight"
-    rf"|{'|'.join(COUNTS)})\b)([^\W\d_]{{3,}})\b"
-)
-_NARRATES = re.compile(
-    r"\b(?:was|were|went|had|saw|met|came|ate|said|says|told|asked|bought|found|parked)\b"
-)
-_LASTING = re.compile(
-    r"\b(?:from now on|from here on|for good|any ?more|no longer|starting|as of|permanent(?:ly)?"
-    r"|instead of|cancelled|canceled"
-    r"|from (?:(?:next|this) (?:week|month|term|year)|today|tomorrow))\b"
-)
-_HOLDS = frozenset("is are costs starts begins ends opens closes".split())
-_PLACED = frozenset("in inside on under behind beside by near with over above below at".split())
-_PLACE_WORDS = 4
-_OF_TIMES = frozenset(
-    """
-    now from today tomorrow on at instead am pm half quarter past to noon midday midnight
-    """.split()
-).union(COUNTS, MONTH_NAMES, WEEKDAY_NAMES, (f"{name}s" for name in WEEKDAY_NAMES))
-_FUNCTION = frozenset(
-    """
-    the our your his her its their this that these those and but for with from into onto has have
-    had was were are is new now old some any all both not which what who when where how why does did
-    just about than then there here also more most very only one two three four five six
-    take takes taking took taken going goes gone stopped stops stopping started starts
-    """.split()
-)
+_NO_OTHER_MATTER = frozenset(
+    {
+        *STOP_WORDS, *MONTH_NAMES, *WEEKDAY_NAMES, *(f"{day}s" for day in WEEKDAY_NAMES), *COUNTS,
+        *"new today tomorrow instead am pm half quarter past noon midday midnight".split(),
+    }
+)  # fmt: skip
+"""Words that a sentence may have more than another one and still be about the same."""
 
 
 @dataclass(frozen=True)
@@ -278,54 +247,24 @@ class Statement:
         """Its words, casefolded."""
         return tuple(_WORD.findall(self.text.casefold()))
 
-    @property
-    def people(self) -> frozenset[str]:
-        """The words that name somebody: capitalised ones, and *mum*."""
-        names = self.values(("name",)).get("name", frozenset())
-        words = {word for name in names for word in _WORD.findall(name)} - _TITLES
-        return frozenset(words | (_KIN & set(self.words)))
+    def repeats(self, older: Statement, values: Values) -> bool:
+        """Return whether it has no words but an older text's, its own values, figures and times.
 
-    @property
-    def owners(self) -> frozenset[str]:
-        """Whose something is, or for whom or what: *Mia's bike*, *for the shed*."""
-        matches = _OWNER.finditer(self.text.casefold())
-        return frozenset(word for match in matches for word in match.groups() if word)
+        Names do not count as values: who else has a bicycle says nothing about the same one.
 
-    @property
-    def speaks_of_others(self) -> bool:
-        """Whether it has a pronoun that stands for somebody or something else."""
-        return _THIRD_PERSON.search(self.text) is not None
-
-    @property
-    def narrates(self) -> bool:
-        """Whether it tells what happened."""
-        return _NARRATES.search(self.text.casefold()) is not None
-
-    @property
-    def lasts(self) -> bool:
-        """Whether it says that something holds for good."""
-        return _LASTING.search(self.text.casefold()) is not None
-
-    def modifiers(self, forms: Mapping[str, str], words: frozenset[str]) -> dict[str, set[str]]:
-        """Return the content words that stand before a question's words, by those words.
-
-        Args:
-            forms: The question's longer words, by how they are written with and without their
-                last letter.
-            words: All words of the question.
+        >>> code = Statement("The code is 8302 from today")
+        >>> code.repeats(Statement("The code is 4711"), {"number": frozenset({"8302"})})
+        True
         """
-        modifiers: dict[str, set[str]] = {}
-        for previous, word in itertools.pairwise(self.words):
-            shorter = word[:-1]
-            if word in forms:
-                wanted = forms[word]
-            elif len(shorter) > 2 and shorter in words:
-                wanted = shorter
-            else:
-                continue
-            if len(previous) > 2 and previous not in _FUNCTION and previous not in words:
-                modifiers.setdefault(wanted, set()).add(previous)
-        return modifiers
+        stated = {
+            word
+            for kind, own in values.items()
+            if kind != "name"
+            for value in own
+            for word in value.split()
+        }
+        own_words = set(self.words) - set(older.words) - stated - _NO_OTHER_MATTER
+        return not any(map(str.isalpha, own_words))
 
 
 def bits_of(text: str, fact_key: str | None = None) -> int:
@@ -347,23 +286,3 @@ def mask_of(*names: str) -> int:
 def mask_of_kinds(kinds: Iterable[str]) -> int:
     """Return the bits of some kinds of values together."""
     return mask_of(*(f"kind:{kind}" for kind in kinds))
-
-
-def begin_alike(older: Statement, newer: Statement) -> bool:
-    """Whether two texts say something of the same: "the code is 12", "… is 34 now".
-
-    The same words up to a verb, but for *new*; from there on the newer has no word of its own but
-    figures and times, or both say where something is.
-    """
-    before, after = (
-        [word for word in statement.words if word != "new"] for statement in (older, newer)
-    )
-    n_alike = sum(itertools.takewhile(bool, map(operator.eq, before, after)))
-    begun = next((at for at in range(n_alike) if after[at] in _HOLDS), n_alike) + 1
-    was, now = before[begun:], after[begun:]
-    if n_alike < begun or not was or not now:
-        return False
-    own = set(now) - set(before) - _OF_TIMES
-    if not any(word.isalpha() for word in own):
-        return True
-    return was[0] in _PLACED and now[0] in _PLACED and len(own) < _PLACE_WORDS

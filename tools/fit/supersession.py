@@ -1,11 +1,11 @@
 """Fit the test of whether a newer memory replaces an older one: scenarios in, a logistic model out.
 
-The scenarios of `supersession.jsonl` are eleven invented homes in which something changes, stays
-as it was, is an exception or is somebody else's: a question, what was said on which day, and which
-of it replaces which. Their questions, and those of the written homes and of the invented
-households, are asked in the pipeline; every pair of candidates it compares is an example. A
-twentieth of the homes is left out at a time. The threshold is the lowest at which, of the questions
-left out, at most one in 200 has a memory that answers it retired.
+The scenarios of `supersession.jsonl` are fifteen invented homes in which something changes, stays
+as it was, is said again with another value, is an exception or is somebody else's: a question, what
+was said on which day, and which of it replaces which. Their questions, and those of the written
+homes and of the invented households, are asked in the pipeline; every pair of candidates it
+compares is an example. A twentieth of the homes is left out at a time. The threshold is the
+lowest at which, of the questions left out, at most one in 200 has a memory that answers it retired.
 
 Examples:
   python -m tools.fit.supersession
@@ -38,10 +38,9 @@ from sklearn.model_selection import GroupKFold
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import load_dataset
 from family_recall.apps.evaluation.testbed import contexts, furnish, region_of
-from family_recall.recall import superseding
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.rivals import rivals
-from family_recall.recall.ranking.supersession import FEATURES, LIKELY, is_excluded
+from family_recall.recall.ranking.supersession import FEATURES, LIKELY
 from family_recall.recall.runner import Runner
 from family_recall.types import Grant, Memory, Person, RecallContext, Space
 from tools.train import written_homes
@@ -97,12 +96,10 @@ def report(
     groups = np.array([example.group for example in examples])
     sources = np.array([example.source for example in examples])
     weight = np.where(sources == "written homes", 1.0, TOLD_PLAINLY)
-    possible = np.array([not is_excluded(example.features) for example in examples])
     left_out = np.zeros(len(examples))
     for training, own in GroupKFold(PARTS).split(x, y, groups):
-        fitted, asked = training[possible[training]], own[possible[own]]
-        model = fit(x[fitted], y[fitted], weight[fitted])
-        left_out[asked] = model.predict_proba(x[asked])[:, 1]
+        model = fit(x[training], y[training], weight[training])
+        left_out[own] = model.predict_proba(x[own])[:, 1]
     threshold = least_threshold(examples, left_out, int(MOST_RETIRED * n_questions))
     for name in (*np.unique(sources).tolist(), None):
         own = sources == name if name else np.ones(len(y), np.bool_)
@@ -123,7 +120,7 @@ def report(
             mark = "MISSED" if each.replaces else "WRONG"
             print(f"{mark} {left_out[at]:.2f} {each.group}: {each.question}")
             print(f"    {each.older}\n    {each.newer}")
-    weights = fit(x[possible], y[possible], weight[possible]).coef_[0]
+    weights = fit(x, y, weight).coef_[0]
     record = {
         "source": "logistic regression: python -m tools.fit.supersession",
         "threshold": round(threshold, 4),
@@ -234,7 +231,7 @@ def compared(
 
     def record(run: Runner, asked: QueryContext, ranking: Ranking) -> Ranking:
         n = min(len(ranking), run.config.supersede_pool)
-        pairs, _ = rivals(asked, ranking, n, superseding.asked_of)
+        pairs, _ = rivals(asked, ranking, n)
         ids = ranking.rows.doc_ids
         said = asked.snapshot.statements(ranking.rows.ids, asked.scope)
         texts = {

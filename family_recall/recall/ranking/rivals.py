@@ -1,20 +1,24 @@
-"""The pairs of candidates that may be rivals: chosen cheaply, then read and compared in full."""
+"""The pairs of candidates that may be rivals: chosen by what is stored of them, then compared."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from family_recall import english
 from family_recall.english import BITS, mask_of, mask_of_kinds
+from family_recall.english.text import STOP_WORDS
 from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.ranking import supersession
 from family_recall.recall.ranking.coverage import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.supersession import Asked, Stated, pair_features
+from family_recall.recall.ranking.supersession import Stated
 from family_recall.store.memory_queries import Rows, Statement
+from family_recall.store.words import split, stem_number
 from family_recall.types import BoolArray, FloatArray, IdArray
 
 LEAST_SCORE = 0.3
@@ -39,33 +43,33 @@ _ASKS = BITS["only_asks"]
 _NO_COSINE = 0.6
 _NO_NEARNESS = 0.75
 _NEARNESS = [INDEX["maxsim"], INDEX["cosine"], INDEX["static"]]
+_EARLIER = (
+    "before", "beforehand", "earlier", "first", "former", "formerly", "last", "old", "original",
+    "originally", "past", "previous", "previously", "use", "used",
+)  # fmt: skip
+"""Words by which a question asks what was before: no memory of the old code need say it is old."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A pair that was compared: rows of the older and the newer, and what they were compared in."""
+    """A pair that was compared: rows of the older and the newer, and why one may replace the other.
+
+    ``features`` in the order of `supersession.FEATURES`.
+    """
 
     older: int
     newer: int
     features: tuple[float, ...]
+    reason: str
 
 
 def rivals(
-    context: QueryContext,
-    ranking: Ranking,
-    n: int,
-    asked_of: Callable[[QueryContext], Asked],
+    context: QueryContext, ranking: Ranking, n: int
 ) -> tuple[list[Rival], dict[int, Statement]]:
-    """Compare the pairs among the best candidates that may be rivals.
-
-    Args:
-        context: The question.
-        ranking: Candidates in order.
-        n: How many of the best.
-        asked_of: Reads the question, once there is a pair to compare.
+    """Compare the pairs among the best n candidates that may be rivals.
 
     Returns:
-        The pairs, and what each memory in them and each fact with a key says, by row.
+        The pairs, and the statement of each memory in them and of each fact with a key, by row.
     """
     best = ranking.order[:n]
     chosen = _likely(context, ranking, best)
@@ -75,23 +79,51 @@ def rivals(
     rows = sorted({*itertools.chain.from_iterable(chosen), *keyed})
     ids = ranking.rows.ids[rows]
     by_id = context.snapshot.statements(ids, context.scope)
-    said = {
+    statements = {
         row: by_id[memory]
         for row, memory in zip(rows, ids.tolist(), strict=True)
         if memory in by_id
     }
-    short = {row for row, statement in said.items() if len(statement.text) <= MOST_CHARS}
+    short = {row for row, statement in statements.items() if len(statement.text) <= MOST_CHARS}
     chosen = {pair: cosine for pair, cosine in chosen.items() if short.issuperset(pair)}
     if not chosen:
-        return [], said
-    paired = sorted({*itertools.chain.from_iterable(chosen)})
-    asked = asked_of(context)
-    stated = _stated(ranking, {row: said[row] for row in paired}, asked)
-    compared = [
-        Rival(older, newer, pair_features(asked, stated[older], stated[newer], cosine))
-        for (older, newer), cosine in chosen.items()
-    ]
-    return compared, said
+        return [], statements
+    question, rarity = context.plan.asked, _rarity(context)
+    paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
+    stated = _stated(context, ranking, paired, rarity)
+    compared = []
+    for (older, newer), cosine in chosen.items():
+        features = supersession.pair_features(
+            question, rarity, stated[older], stated[newer], cosine
+        )
+        if supersession.may_replace(features):
+            why = supersession.reason(stated[newer], features)
+            compared.append(Rival(older, newer, features, why))
+    return compared, statements
+
+
+def fact_rivals(
+    ranking: Ranking, statements: Mapping[int, Statement]
+) -> dict[tuple[int, int], str]:
+    """Return the pairs (older, newer) of facts that contradict each other, with the reason.
+
+    Facts of one space and key with different values do, however worded and no matter who said
+    them: but not where they are about two people, as two birthdays are. The newer one holds from
+    later on, or else happened or was recorded later; of two at one moment, the one written later.
+    """
+    by_key: dict[tuple[int, str], list[int]] = {}
+    for row, fact in statements.items():
+        if fact.fact_key:
+            by_key.setdefault((fact.space, _plain(fact.fact_key)), []).append(row)
+    authors, pairs = ranking.rows.authors, {}
+    for rows in by_key.values():
+        rows.sort(key=lambda row: (statements[row].said_s, int(ranking.rows.ids[row])))
+        for older, newer in itertools.combinations(rows, 2):
+            before, after = statements[older], statements[newer]
+            of_one = authors[older] == authors[newer]
+            if _value(before) != _value(after) and not _about_two(before, after, of_one=of_one):
+                pairs[older, newer] = "states another value of the same fact"
+    return pairs
 
 
 def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, int]]:
@@ -103,13 +135,13 @@ def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, i
     best = ranking.order[:n]
     weights = question_weights(context)
     share = covers(ranking.rows, weights, best).dot(np.array(list(weights.values()), np.float32))
-    score, said = ranking.score[best], ranking.rows.occurred_s[best]
+    score, occurred_s = ranking.score[best], ranking.rows.occurred_s[best]
     alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
     alike &= (ranking.rows.cues[best] & _ASKS) == 0
-    alike &= said > said[0]
+    alike &= occurred_s > occurred_s[0]
     if not alike.any():
         return []
-    newest = np.flatnonzero(alike)[np.argmax(said[alike])]
+    newest = np.flatnonzero(alike)[np.argmax(occurred_s[alike])]
     return [(int(best[newest]), int(best[0]))]
 
 
@@ -120,18 +152,19 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
         The cosine of each pair's vectors, the most relevant pair first.
     """
     rows = ranking.rows
-    score, cues = ranking.score[best], rows.cues[best]
-    first = best[:FIRST]
+    score, cues, sessions = ranking.score[best], rows.cues[best], rows.sessions[best]
+    first = slice(FIRST)
     # [i, j]: whether j may replace i, one of the first.
-    may = _later(rows, first, best) & (score >= LEAST_SCORE * score[:FIRST, None])
+    may = _later(rows, best[first], best) & (score >= LEAST_SCORE * score[first, None])
     may &= (cues & _ASKS) == 0
-    # As `supersession.is_excluded` wants it: a cue of change, or values of a kind asked for.
     question = context.plan.asked
     if question.asks_event:
         may &= (cues & _SAYS_CHANGE) != 0
     else:
-        wanted = mask_of_kinds(question.compared)
-        may &= ((cues & _SAYS_NEW) != 0) | ((cues & cues[:FIRST, None] & wanted) != 0)
+        says_new = (cues & _SAYS_NEW) != 0
+        may &= says_new | ((cues & cues[first, None] & mask_of_kinds(question.compared)) != 0)
+        # Who names two days one after the other means both.
+        may &= says_new | (sessions != sessions[first, None])
     if not may.any():
         return {}
     cosines = _cosines(context, rows, best)
@@ -162,47 +195,82 @@ def _later(rows: Rows, first: IdArray, best: IdArray) -> BoolArray:
     By the moment; of two without one, in one partition, by the order of writing, if the later one
     says that something changed: what is imported at once came in any order.
     """
-    said, ids = rows.occurred_s[best], rows.ids[best]
-    said_first, ids_first = rows.occurred_s[first, None], rows.ids[first, None]
-    later: BoolArray = said > said_first
-    unknown = np.isnan(said)
+    occurred_s, ids = rows.occurred_s[best], rows.ids[best]
+    first_s, first_ids = rows.occurred_s[first, None], rows.ids[first, None]
+    later: BoolArray = occurred_s > first_s
+    unknown = np.isnan(occurred_s)
     if unknown.any():
-        together = unknown & np.isnan(said_first) & ((ids >> 40) == (ids_first >> 40))
+        together = unknown & np.isnan(first_s) & ((ids >> 40) == (first_ids >> 40))
         says_change = (rows.cues[best] & _SAYS_CHANGE) != 0
-        later |= together & (ids > ids_first) & says_change
+        later |= together & (ids > first_ids) & says_change
     return later
 
 
 def _stated(
+    context: QueryContext,
     ranking: Ranking,
-    said: Mapping[int, Statement],
-    asked: Asked,
+    statements: Mapping[int, Statement],
+    rarity: Mapping[int, float],
 ) -> dict[int, Stated]:
     """Return what the test reads of some rows, ascending."""
-    rows, features, at = ranking.rows, ranking.features, np.array(list(said), np.int64)
-    held = covers(rows, asked.weights, at)
-    nearest = features[at][:, _NEARNESS].max(axis=1).tolist()
-    words = rows.words
-    numbers = list(asked.weights)
-    kinds = [(kind, BITS[f"kind:{kind}"]) for kind in asked.question.compared]
+    rows, at = ranking.rows, np.array(list(statements), np.int64)
+    held = covers(rows, rarity, at).tolist()
+    nearest = ranking.features[at][:, _NEARNESS].max(axis=1).tolist()
+    words, numbers = rows.words, list(rarity)
+    kinds = [(kind, BITS[f"kind:{kind}"]) for kind in context.plan.asked.compared]
     stated = {}
-    each = zip(said.items(), nearest, held.tolist(), strict=True)
-    for (row, statement), near, is_held in each:
+    for (row, statement), near, is_held in zip(statements.items(), nearest, held, strict=True):
         of_row = words.of_row(row)
         stems = frozenset(words.stems[of_row][words.in_body[of_row]].tolist())
-        cues = int(rows.cues[row])
-        read = english.Statement(statement.text)
+        cues, read = int(rows.cues[row]), english.Statement(statement.text)
         stated[row] = Stated(
             statement=read,
             author=rows.authors[row],
             said_s=statement.said_s,
-            session=int(rows.sessions[row]),
             cues=cues,
-            stems=stems - asked.weights.keys() - asked.ordinary,
-            score=float(ranking.score[row]),
+            stems=stems - rarity.keys() - _stems_of(STOP_WORDS),
+            covered=frozenset(itertools.compress(numbers, is_held)),
             near=near or _NO_NEARNESS,
             values=read.values([kind for kind, bit in kinds if cues & bit]),
-            modifiers=read.modifiers(asked.forms, asked.words),
-            covered=frozenset(itertools.compress(numbers, is_held)),
         )
     return stated
+
+
+def _rarity(context: QueryContext) -> dict[int, float]:
+    """Return how rare each of the question's stems is, but for those that ask what was before."""
+    rarity = question_weights(context)
+    if context.plan.asked.moment == "before":
+        earlier = _stems_of(_EARLIER)
+        return {stem: weight for stem, weight in rarity.items() if stem not in earlier}
+    return rarity
+
+
+@functools.cache
+def _stems_of(words: tuple[str, ...] | frozenset[str]) -> frozenset[int]:
+    """Return the numbers of the stems of some words, and of the words as they are."""
+    stems = {stem for word in words for _, stem in split(word)}
+    return frozenset(map(stem_number, stems.union(words)))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").casefold().split())
+
+
+def _value(fact: Statement) -> str:
+    return _plain(fact.fact_value or fact.text)
+
+
+def _about_two(older: Statement, newer: Statement, *, of_one: bool) -> bool:
+    """Whether two facts are about two people: by the names they have, or as two people's own."""
+    names = [
+        {
+            name.split("'")[0]
+            for name in english.Statement(fact.text).values(("name",)).get("name", ())
+            if name not in _value(fact)
+        }
+        for fact in (older, newer)
+    ]
+    if names[0] and names[1]:
+        return names[0].isdisjoint(names[1])
+    own = [english.Statement(fact.text).speaks_of_self for fact in (older, newer)]
+    return own[0] and own[1] and not of_one
