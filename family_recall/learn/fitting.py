@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from family_recall.learn.samples import Doubles, Pairs
-from family_recall.recall.ranking.learned_weights import (
+from family_recall.recall.ranking.profiles import (
     LARGEST_DISTANCE,
     LARGEST_RATIO,
     SMALLEST_RATIO,

@@ -22,8 +22,7 @@ from family_recall.learn.samples import (
     why_not_learnable,
 )
 from family_recall.recall.dataflow import Profile
-from family_recall.recall.ranking.learned_weights import LEARNING_PROFILE, personal_profile
-from family_recall.recall.ranking.profiles import find_profile
+from family_recall.recall.ranking.profiles import LEARNING_PROFILE, find_profile, personal_profile
 from family_recall.recall.ranking.rejected import question_hash, sketch_of
 from family_recall.store.feedback import (
     FeedbackEntry,

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking
 from family_recall.recall.explanation import rationales
 from family_recall.recall.ranking.best_passage import BestPassage, best_passages
-from family_recall.recall.ranking.calibration import DOUBTED, status_of
-from family_recall.recall.ranking.completeness import completeness, list_model
+from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
 from family_recall.recall.ranking.deduplication import without
 from family_recall.recall.ranking.ranker import contributions, weights_by_name
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among

@@ -27,10 +27,9 @@ from family_recall.recall.gate import Gate
 from family_recall.recall.question import planner
 from family_recall.recall.ranking import calibration
 from family_recall.recall.ranking.deduplication import lacks_distinct_results, without
-from family_recall.recall.ranking.evidence import evidence
-from family_recall.recall.ranking.focus import first_is_near_focus
+from family_recall.recall.ranking.diversify import recent_first
+from family_recall.recall.ranking.evidence import evidence, first_is_near_focus
 from family_recall.recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.recall.ranking.opening import recent_first
 from family_recall.recall.ranking.profiles import OPENING, QUOTED
 from family_recall.recall.ranking.reranker import first_was_read
 from family_recall.recall.runner import Runner

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from family_recall.english import BITS
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.ranking.echoes import withhold
+from family_recall.recall.ranking.ranker import takes_over
 from family_recall.recall.ranking.replies import TOLD, TURNS, Reply, answer_after, replies_to
-from family_recall.recall.ranking.takeover import takes_over
 from family_recall.recall.runner import Runner
 from family_recall.types import IdArray
 

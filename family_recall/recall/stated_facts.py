@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.ranking.coverage import covers, question_weights
+from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow, epoch_s
 from family_recall.types import BoolArray, IdArray, parse_moment

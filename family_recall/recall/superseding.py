@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from family_recall.recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.recall.ranking import supersession
+from family_recall.recall.ranking.ranker import takes_over
 from family_recall.recall.ranking.rivals import fact_rivals, latest, rivals
-from family_recall.recall.ranking.takeover import takes_over
 from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Statement
 

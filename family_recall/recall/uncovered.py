@@ -11,7 +11,7 @@ import numpy as np
 from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import normalise
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.ranking.coverage import covers
+from family_recall.recall.ranking.bm25 import covers
 from family_recall.store.words import stem_number
 from family_recall.types import IdArray
 

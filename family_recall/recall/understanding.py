@@ -16,8 +16,13 @@ from family_recall.recall.dataflow import QueryContext, QueryPlan, mode_of
 from family_recall.recall.question import planner
 from family_recall.recall.question.related import Related, relations_of_asker
 from family_recall.recall.ranking.bm25 import inverse_document_frequency
-from family_recall.recall.ranking.learned_weights import personal_profile
-from family_recall.recall.ranking.profiles import OPENING, for_breadth, for_mode, requested_profile
+from family_recall.recall.ranking.profiles import (
+    OPENING,
+    for_breadth,
+    for_mode,
+    personal_profile,
+    requested_profile,
+)
 from family_recall.recall.runner import Runner, question_tokens
 from family_recall.store.store import Store
 from family_recall.types import FloatArray, Region, Scope, Skip

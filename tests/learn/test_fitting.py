@@ -20,7 +20,7 @@ from family_recall.learn.fitting import (
 from family_recall.learn.learner import fit_step
 from family_recall.learn.samples import pairs_of
 from family_recall.recall.dataflow import Profile
-from family_recall.recall.ranking.learned_weights import (
+from family_recall.recall.ranking.profiles import (
     LARGEST_DISTANCE,
     LARGEST_RATIO,
     SMALLEST_RATIO,

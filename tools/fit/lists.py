@@ -34,7 +34,7 @@ import numpy.typing as npt
 from family_recall.apps.evaluation import Dataset, load_dataset
 from family_recall.apps.evaluation.datasets import Query
 from family_recall.config import RecallConfig
-from family_recall.recall.ranking.completeness import ListModel, completeness
+from family_recall.recall.ranking.calibration import ListModel, completeness
 from family_recall.types import RecallContext
 
 Floats = npt.NDArray[np.float64]

@@ -8,15 +8,16 @@ outside the scope from moving a score.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
+from family_recall.recall.dataflow import QueryContext, QueryPlan
 from family_recall.store.memory_queries import Rows
 from family_recall.store.passages import PassageWords
 from family_recall.store.word_search import WordStatistics
 from family_recall.store.words import stem_number
-from family_recall.types import FloatArray, IdArray
+from family_recall.types import BoolArray, FloatArray, IdArray
 
 K1 = 1.2
 B = 0.75
@@ -127,3 +128,51 @@ def fts5_score_of_each_word_once(statistics: WordStatistics) -> float:
     n, held = statistics.n_memories, statistics.document_frequency
     idf = np.log(np.maximum((n - held + 0.5) / (held + 0.5), 1.0))
     return float(np.maximum(idf, 1e-6).sum()) or 1e-6
+
+
+def question_weights(context: QueryContext) -> dict[int, float]:
+    """Return how rare each of the question's stems is, by its number."""
+    rarity = inverse_document_frequency(context.plan.statistics)
+    numbers = [stem_number(stem) for _, stem in context.plan.terms]
+    return dict(zip(numbers, rarity.tolist(), strict=True))
+
+
+def covers(rows: Rows, stems: Collection[int], of: IdArray, *, header: bool = True) -> BoolArray:
+    """Return which of some rows hold which of the question's stems as their own words: (n, t).
+
+    ``header``: whether their title, author and people count, or their text alone.
+    """
+    counts = rows.counts_of(stems)[of]
+    held: BoolArray = counts[..., 0] > 0
+    if header:
+        held |= counts[..., 1] > 0
+    return held
+
+
+_BODY_ALONE = (1.0, 0.0, 0.0)
+
+
+def related_share(rows: Rows, plan: QueryPlan) -> FloatArray:
+    """Return the share of the attainable BM25 that words of like meaning add, (n,) in [0, 1].
+
+    Each term counts by the best of its words of like meaning in the body, as far as that exceeds
+    the term itself: ``Σ max(0, max_w min(idf_w, idf_t)·s_w − idf_t·s_t) / attainable``, ``s`` being
+    BM25's saturated count. The lower idf: what is common stands for nothing rare, and a word that
+    stands for another says no more than that.
+    """
+    related, statistics = plan.related_words, plan.statistics
+    terms = [word.term for word in related]
+    numbers = list(dict.fromkeys(terms))
+    stems = [*[plan.terms[number][1] for number in numbers], *[word.stem for word in related]]
+    counts = saturated(rows, stems, statistics, _BODY_ALONE)
+    idf = inverse_document_frequency(statistics)
+    n_memories = np.array([word.n_memories for word in related], np.int64)
+    weights = np.minimum(rarity(statistics.n_memories, n_memories), idf[terms])
+    of_terms, of_related = counts[:, : len(numbers)], counts[:, len(numbers) :] * weights
+    best = np.maximum.reduceat(of_related, list(map(terms.index, numbers)), axis=1)
+    gains = np.maximum(best - of_terms * idf[numbers], 0.0)
+    added = np.zeros(len(rows), np.float32)
+    for gain in gains.T:
+        added += gain
+    share: FloatArray = added / np.float32(max(attainable(statistics), 1e-9))
+    return share

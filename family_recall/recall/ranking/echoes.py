@@ -16,9 +16,8 @@ from msgspec.structs import replace
 from family_recall.english import BITS, mask_of_kinds
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.ranker import scored
+from family_recall.recall.ranking.ranker import MARGIN, scored
 from family_recall.recall.ranking.replies import TOLD
-from family_recall.recall.ranking.takeover import MARGIN
 from family_recall.types import BoolArray
 
 SHARE: Final = 0.15

@@ -12,7 +12,7 @@ import numpy as np
 
 from family_recall.english import BITS
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking
-from family_recall.recall.ranking.coverage import covers, question_weights
+from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
 from family_recall.types import FloatArray
 
@@ -108,3 +108,11 @@ def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float
 def _is_first(pool: Pool, source: str, memory: int) -> float:
     run = pool.runs.get(source)
     return float(run is not None and len(run) > 0 and int(run.ids[0]) == memory)
+
+
+_NEAR = 0.3
+
+
+def first_is_near_focus(ranking: Ranking) -> bool:
+    """Whether the first candidate belongs to what is being talked about."""
+    return bool(len(ranking)) and ranking.features[ranking.order[0], INDEX["near_focus"]] >= _NEAR

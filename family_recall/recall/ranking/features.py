@@ -17,11 +17,9 @@ import numpy.typing as npt
 from family_recall.config import HALF_LIFE_DAYS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.recall.ranking import bm25
-from family_recall.recall.ranking.decay import half_life_decay
-from family_recall.recall.ranking.events import mattering, of_kind
-from family_recall.recall.ranking.evergreen import evergreen
-from family_recall.recall.ranking.related_words import related_share
-from family_recall.recall.ranking.temporal import NO_MENTIONS, temporal_match
+from family_recall.recall.ranking.bm25 import related_share
+from family_recall.recall.ranking.recency import evergreen, half_life_decay
+from family_recall.recall.ranking.temporal import NO_MENTIONS, mattering, of_kind, temporal_match
 from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.store.passages import PassageWords

@@ -18,8 +18,7 @@ from family_recall.english import Question
 from family_recall.english.text import normalise, search_terms
 from family_recall.recall.dataflow import Ranking
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.ranker import scored
-from family_recall.recall.ranking.takeover import MARGIN
+from family_recall.recall.ranking.ranker import MARGIN, scored
 from family_recall.store.feedback import QuestionSketch, Verdict
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.words import stem_number

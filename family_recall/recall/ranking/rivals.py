@@ -14,7 +14,7 @@ from family_recall.english import BITS, mask_of, mask_of_kinds
 from family_recall.english.text import STOP_WORDS
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking import supersession
-from family_recall.recall.ranking.coverage import covers, question_weights
+from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.supersession import Stated
 from family_recall.store.memory_queries import Rows, Statement

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from family_recall.recall.ranking.completeness import ListModel, completeness, list_model
+from family_recall.recall.ranking.calibration import ListModel, completeness, list_model
 
 
 def test_completeness_is_the_expected_share() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from family_recall.recall.ranking.echoes import withheld
-from family_recall.recall.ranking.takeover import MARGIN
+from family_recall.recall.ranking.ranker import MARGIN
 
 
 def lost(score: list[float], only_asks: list[bool], echoes: list[bool]) -> list[float]:

@@ -19,12 +19,12 @@ from family_recall.config import HALF_LIFE_DAYS, RecallConfig
 from family_recall.recall.dataflow import Run
 from family_recall.recall.ranking.bm25 import attainable, okapi
 from family_recall.recall.ranking.calibration import Platt, fit_platt
-from family_recall.recall.ranking.decay import half_life_decay
 from family_recall.recall.ranking.diversify import maximal_marginal_relevance, normalised
 from family_recall.recall.ranking.features import FEATURES, INDEX
 from family_recall.recall.ranking.fusion import reciprocal_rank_fusion
 from family_recall.recall.ranking.late_interaction import closest_tokens, max_sim
 from family_recall.recall.ranking.profiles import profiles
+from family_recall.recall.ranking.recency import half_life_decay
 from family_recall.store.vector_search import TokenVectors
 from family_recall.types import FloatArray, Scope
 from tests.conftest import NOW, found, move_in, open_home, recall, remember, store_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from family_recall.recall.dataflow import QueryPlan, RelatedWord
-from family_recall.recall.ranking.related_words import related_share
+from family_recall.recall.ranking.bm25 import related_share
 from family_recall.store.memory_queries import Rows
 from family_recall.store.word_search import WordStatistics
 from family_recall.store.words import pack, row_words, stem_number

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from family_recall.recall.dataflow import Ranking, by_score
 from family_recall.recall.ranking.features import FEATURES, INDEX, absent
 from family_recall.recall.ranking.profiles import profiles
-from family_recall.recall.ranking.ranker import contributions, weights_of
-from family_recall.recall.ranking.takeover import MARGIN, takes_over
+from family_recall.recall.ranking.ranker import MARGIN, contributions, takes_over, weights_of
 from family_recall.store.memory_queries import Rows
 from family_recall.store.words import row_words
 

@@ -1,15 +1,33 @@
-"""What never fades wholly under a profile: what is about a person, a place or a relationship."""
+"""Half-life decay of a memory's recency, and what never fades wholly under a profile."""
 
 from __future__ import annotations
 
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.recall.dataflow import QueryContext
 from family_recall.store.ids import among
 from family_recall.store.memory_queries import Rows
-from family_recall.types import BoolArray
+from family_recall.types import BoolArray, FloatArray
+
+
+def half_life_decay(
+    age_days: npt.NDArray[np.float64],
+    half_life_days: npt.NDArray[np.float64] | float,
+    floor: npt.NDArray[np.float64] | float = 0.0,
+) -> FloatArray:
+    """Return ``max(floor, 2^(−age / half-life))``; an infinite half-life never fades.
+
+    Ages below 0 (the future) count as 0.
+
+    >>> half_life_decay(np.array([0.0, 30.0, 60.0]), 30.0).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    age = np.maximum(age_days, 0.0)
+    return np.maximum(floor, np.exp2(-age / half_life_days)).astype(np.float32)
+
 
 PLACE = "place"
 """The label of a memory that is about a place."""
