@@ -1,4 +1,4 @@
-"""A household's file while it is closed: copied, restored, encrypted, brought up to date."""
+"""Files: a household's while it is closed, copies of it, and what a program writes beside it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,39 @@ from family_recall.forget import cleaning
 from family_recall.remember import upgrade
 from family_recall.store.file import copies
 from family_recall.store.file.copies import Backup, Restored
-from family_recall.store.file.encryption import Secret, key_of
+from family_recall.store.file.encryption import Secret, key_of, read_key_file
+from family_recall.store.file.identity import check_destination
+from family_recall.store.file.replacement import (
+    create_private,
+    leftovers,
+    remove_leftovers,
+    replacing,
+    scratch_folder,
+    temporary_folder,
+    write_text,
+)
 from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.store import Store
 from family_recall.types.progress import ProgressCallback
+
+__all__ = [
+    "Backup",
+    "Restored",
+    "Secret",
+    "check_destination",
+    "copy_file",
+    "create_private",
+    "leftovers",
+    "migrate",
+    "read_key_file",
+    "rekey",
+    "remove_leftovers",
+    "replacing",
+    "restore",
+    "scratch_folder",
+    "temporary_folder",
+    "write_text",
+]
 
 
 def copy_file(

@@ -12,13 +12,16 @@ from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import ModelError
 from family_recall.forget import cleaning
+from family_recall.recall.sources.graph_engine import engine as graph_engine
 from family_recall.remember.indexer import Reembedded, reembed
 from family_recall.store import export
 from family_recall.store.export import Archive
 from family_recall.store.file.copies import Backup
-from family_recall.store.health.checks import Finding, versions
+from family_recall.store.health.checks import CHECKSUMS, Finding, versions
 from family_recall.types.checked import checked
 from family_recall.types.progress import CountCallback, ProgressCallback
+
+__all__ = ["CHECKSUMS", "Archive", "Finding", "Maintenance", "graph_engine", "versions"]
 
 _NOBODYS = ("bytes", "schema", "memories", "superseded", "people", "entities", "relations", "edges")
 """Numbers of the statistics, which name nothing of a household."""

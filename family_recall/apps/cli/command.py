@@ -138,7 +138,7 @@ class CommandOrQuestion(DocumentedGroup):
 
 def _asks(text: str) -> bool:
     """Return whether words that were not quoted read as a question."""
-    from family_recall.english import asks  # noqa: PLC0415 -- help needs no grammar
+    from family_recall.api.language import asks  # noqa: PLC0415 -- help needs no grammar
 
     return asks(text)
 
@@ -287,7 +287,7 @@ def check_output(
 
     The key file and the config file count as inputs.
     """
-    from family_recall.store.file.identity import check_destination  # noqa: PLC0415 -- SQLite
+    from family_recall.api.files import check_destination  # noqa: PLC0415 -- SQLite
 
     ctx = click.get_current_context()
     read = [file for file in (config_path(ctx), key_file(), *inputs) if file is not None]
@@ -300,6 +300,6 @@ def key_in(file: Path | None) -> str | bytes | None:
     """Return the key in a file; None for no file."""
     if file is None:
         return None
-    from family_recall.store.file.encryption import read_key_file  # noqa: PLC0415 -- brings SQLite
+    from family_recall.api.files import read_key_file  # noqa: PLC0415 -- brings SQLite
 
     return read_key_file(file)

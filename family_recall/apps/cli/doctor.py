@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from family_recall import __version__
-from family_recall.api import FamilyRecall
-from family_recall.encoders import StaticEncoder, read_manifest
-from family_recall.encoders.install import ModelCheck, check
-from family_recall.encoders.session import import_runtime, why_no_cuda
+from family_recall.api import FamilyRecall, files
+from family_recall.api.files import Secret, leftovers, remove_leftovers, scratch_folder
+from family_recall.api.maintenance import CHECKSUMS, Finding, graph_engine, versions
+from family_recall.api.models import (
+    ModelCheck,
+    StaticEncoder,
+    check,
+    import_runtime,
+    read_manifest,
+    why_no_cuda,
+)
 from family_recall.errors import FamilyRecallError, ModelError, WrongKeyError
-from family_recall.recall.sources.graph_engine import engine
-from family_recall.store.file import copies
-from family_recall.store.file.encryption import Secret, key_of
-from family_recall.store.file.replacement import leftovers, remove_leftovers, scratch_folder
-from family_recall.store.health.checks import CHECKSUMS, Finding, versions
 from family_recall.types import Memory, RecallContext, Space
 
 _WHOLE, _CORE = "family-recall", "family-recall-core"
@@ -153,7 +155,7 @@ def _versions() -> Iterator[Check]:
         known = _version(name)
         fix = None if known else f"pip install --force-reinstall {name}"
         yield Check(name, ok=known is not None, found=known or "not installed", fix=fix)
-    yield Check("graph engine", ok=True, found=engine())
+    yield Check("graph engine", ok=True, found=graph_engine())
 
 
 def _runtime() -> Iterator[Check]:
@@ -347,4 +349,4 @@ def _rewrite(
         with FamilyRecall.open(rewritten, key=key, models=models) as home:
             home.maintenance.import_from(exported)
             home.maintenance.rebuild()
-        return copies.restore(path, rewritten, key_of(key)).kept, archive.left_out
+        return files.restore(path, rewritten, key=key).kept, archive.left_out

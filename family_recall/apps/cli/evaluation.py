@@ -160,9 +160,9 @@ def evaluate(
       family-recall eval locomo/dev --limit 100 --budgets 5,20,60,300 --report locomo.html
     """
     _check_extra()
+    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
     from family_recall.apps import evaluation  # noqa: PLC0415 -- brings numpy
     from family_recall.apps.evaluation.checkpoint import DATASET_FILES  # noqa: PLC0415 -- brings numpy
-    from family_recall.store.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
     if report_texts and report_file is None:
         raise click.UsageError("--report-texts needs --report")
@@ -323,7 +323,7 @@ def _quality_page(report: EvaluationReport, texts_folder: Path | None) -> str:
 
 
 def _write_page(file: Path, page: str) -> None:
-    from family_recall.store.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
+    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
 
     write_text(file, page)
     click.echo(f"{file}: {len(page.encode()) / 1000:,.0f} kB", err=True)

@@ -114,8 +114,8 @@ def evaluate(
     done, options = _run(
         "eval", catalogue, shared, profile=profile, budget_ms=budget_ms, rerank=allow_cross_encoder
     )
+    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
     from family_recall.apps import fleet as fleets  # noqa: PLC0415 -- brings numpy
-    from family_recall.store.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
     if not any(row["error"] is None for row in done.rows):
         return _output("eval", done)

@@ -38,7 +38,7 @@ from family_recall.types.json_lines import is_export
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from family_recall.store.export import Archive
+    from family_recall.api.maintenance import Archive
     from family_recall.types import Imported
     from family_recall.types.progress import StepCallback
 

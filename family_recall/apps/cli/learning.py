@@ -15,7 +15,7 @@ from family_recall.apps.cli.settings import person_option, space_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from family_recall.learn import Learning
+    from family_recall.api.explanations import Learning
 
 
 @household_command()

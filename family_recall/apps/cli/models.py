@@ -14,7 +14,7 @@ from family_recall.apps.cli.output import Output, byte_bars, one_line, table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from family_recall.encoders import ModelEntry
+    from family_recall.api.models import ModelEntry
 
 BASE_URL = "https://huggingface.co"
 
@@ -46,8 +46,10 @@ def list_(folder: Path | None, catalogue: Path | None) -> Output:
       family-recall models list
       family-recall models list --json
     """
-    from family_recall.encoders import read_manifest  # noqa: PLC0415 -- brings numpy
-    from family_recall.encoders.catalogue import read_catalogue  # noqa: PLC0415 -- see above
+    from family_recall.api.models import (  # noqa: PLC0415 -- brings numpy
+        read_catalogue,
+        read_manifest,
+    )
 
     manifest, offers = read_manifest(folder), read_catalogue(catalogue)
     installed = [_record(entry) | {"in_use": manifest.find_entry(entry.role) is entry}
@@ -81,8 +83,7 @@ def verify(folder: Path | None) -> Output:
       family-recall models verify
       family-recall models verify --models ./models
     """
-    from family_recall.encoders import read_manifest  # noqa: PLC0415 -- brings numpy
-    from family_recall.encoders.install import check  # noqa: PLC0415 -- see above
+    from family_recall.api.models import check, read_manifest  # noqa: PLC0415 -- brings numpy
 
     checks = [
         {"name": entry.name, "what": finding.what, "problem": finding.problem}
@@ -154,11 +155,11 @@ def import_model(source: Path, to: Path | None, **options: Any) -> Output:
       family-recall models import ./bge-small-en-v1.5
       family-recall models import ./e5 --query-prefix "query: " --memory-prefix "passage: "
     """
-    from family_recall.encoders import sentence_transformers as st  # noqa: PLC0415 -- brings numpy
-    from family_recall.encoders.install import writable_folder  # noqa: PLC0415 -- see above
+    from family_recall.api import models as installed  # noqa: PLC0415 -- brings numpy
 
-    folder = writable_folder(to)
-    return _entry_output(st.import_model(source, folder, st.Overrides(**options)), folder)
+    folder = installed.writable_folder(to)
+    overrides = installed.Overrides(**options)
+    return _entry_output(installed.import_model(source, folder, overrides), folder)
 
 
 @command("fetch", group=models)
@@ -180,14 +181,12 @@ def fetch(name: str, to: Path | None, catalogue: Path | None, base_url: str) -> 
       family-recall models fetch multilingual-e5-small
       family-recall models fetch ms-marco-minilm-l6-v2 --base-url https://mirror.example
     """
-    from family_recall.encoders.catalogue import find_offer  # noqa: PLC0415 -- brings numpy
-    from family_recall.encoders.install import writable_folder  # noqa: PLC0415 -- see above
+    from family_recall.api import models as installed  # noqa: PLC0415 -- brings numpy
 
-    offer, folder = find_offer(name, catalogue), writable_folder(to)
-    from family_recall.encoders import download  # noqa: PLC0415 -- the only way to a network
-
+    offer = installed.find_offer(name, catalogue)
+    folder = installed.writable_folder(to)
     with byte_bars() as show:
-        entry = download.fetch(offer, folder, base_url=base_url, progress=show)
+        entry = installed.fetch(offer, folder, base_url=base_url, progress=show)
     return _entry_output(entry, folder)
 
 

@@ -176,8 +176,8 @@ def inspect(
       family-recall inspect "does grandma land?" -o page.html --person alice --db family.db
       family-recall inspect "plans for March?" -o page.html --redact
     """
+    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
     from family_recall.apps.reports.recall import page  # noqa: PLC0415 -- help needs no pages
-    from family_recall.store.file.replacement import write_text  # noqa: PLC0415 -- brings SQLite
 
     check_output(output)
     ctx = context_of(home, options)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from family_recall.api.explanations import find_profile
 from family_recall.apps.evaluation.comparison import COMPARED, Comparison, compare
 from family_recall.apps.evaluation.measures import Interval
 from family_recall.apps.evaluation.outcomes import Outcome, measured, plain
@@ -20,7 +21,6 @@ from family_recall.apps.evaluation.testbed import Testbed
 from family_recall.apps.evaluation.timing import quantiles
 from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.recall.ranking.profiles import find_profile
 from family_recall.types.progress import StepCallback
 from family_recall.types.stages import optional_stages
 

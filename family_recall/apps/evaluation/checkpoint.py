@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
 import family_recall
+from family_recall.api.files import check_destination, create_private
+from family_recall.api.models import ROLES, read_manifest
 from family_recall.apps.evaluation.outcomes import plain
 from family_recall.config import RecallConfig
-from family_recall.encoders.manifest import ROLES, read_manifest
 from family_recall.errors import DatasetError, ModelError
-from family_recall.store.file.identity import check_destination
-from family_recall.store.file.replacement import create_private
 from family_recall.types import RecallContext
 from family_recall.types.json_lines import read_jsonl
 

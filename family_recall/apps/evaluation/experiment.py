@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from family_recall.api.files import temporary_folder
+from family_recall.api.models import Models
 from family_recall.apps.evaluation import alternatives, removal
 from family_recall.apps.evaluation.checkpoint import Checkpoint, fingerprint
 from family_recall.apps.evaluation.datasets import load_dataset, spread
@@ -16,8 +18,6 @@ from family_recall.apps.evaluation.outcomes import DEEPEST_K
 from family_recall.apps.evaluation.report import EvaluationReport, separation, summarise
 from family_recall.apps.evaluation.testbed import EVALUATOR, CachingEncoder, Testbed
 from family_recall.config import RecallConfig
-from family_recall.encoders.loader import Models
-from family_recall.store.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 from family_recall.types.progress import StepCallback
 

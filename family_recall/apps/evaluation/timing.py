@@ -16,11 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from family_recall.api import FamilyRecall, files
+from family_recall.api.files import Secret, temporary_folder
+from family_recall.api.language import STOP_WORDS
 from family_recall.apps.evaluation import synthetic
-from family_recall.english.text import STOP_WORDS
 from family_recall.errors import InvalidRequestError
-from family_recall.store.file.encryption import Secret
-from family_recall.store.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 from family_recall.types.progress import ProgressCallback
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from family_recall.api.files import write_text
 from family_recall.apps.evaluation.outcomes import Outcome
 from family_recall.errors import DatasetError
-from family_recall.store.file.replacement import write_text
 
 TAG = "family_recall"
 _UNSAFE = re.compile(r"[%\s\x00-\x1f\x7f\ud800-\udfff]")

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from family_recall.api import files
+from family_recall.api.files import Restored, Secret
 from family_recall.apps.fleet.places import (
     delete,
     files_under,
@@ -19,8 +20,6 @@ from family_recall.apps.fleet.places import (
     working_copy,
 )
 from family_recall.errors import DatasetError, InvalidRequestError
-from family_recall.store.file.copies import Restored
-from family_recall.store.file.encryption import Secret
 
 _NAME = "%Y%m%dT%H%M%S.%fZ"
 _ENDING = ".db"

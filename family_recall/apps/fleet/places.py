@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from family_recall.api.files import replacing, temporary_folder
 from family_recall.errors import DatasetError, StoreError
-from family_recall.store.file.replacement import replacing, temporary_folder
 
 SCRATCH = "family_recall_fleet"
 """The name that folders for working copies begin with; killed workers' are removed by the next."""

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.api import FamilyRecall, files
+from family_recall.api.files import Secret, read_key_file, temporary_folder
+from family_recall.api.models import Models
 from family_recall.apps.evaluation.checkpoint import DATASET_FILES
 from family_recall.apps.evaluation.datasets import load_dataset
 from family_recall.apps.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
@@ -23,10 +25,7 @@ from family_recall.apps.fleet import backups
 from family_recall.apps.fleet.catalogue import Entry
 from family_recall.apps.fleet.places import SCRATCH, working_copy, working_folder
 from family_recall.config import RecallConfig
-from family_recall.encoders.loader import Models
 from family_recall.errors import StoreError
-from family_recall.store.file.encryption import Secret, read_key_file
-from family_recall.store.file.replacement import temporary_folder
 from family_recall.types import RecallContext
 
 Row = dict[str, Any]

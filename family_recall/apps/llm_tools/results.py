@@ -14,7 +14,7 @@ from family_recall.types.briefing import MAX_AUTHOR_CHARS, harmless, shortened
 from family_recall.types.erasure import ForgetPlan, Receipt
 
 if TYPE_CHECKING:
-    from family_recall.recall.explanation import Explanation  # see tools.py
+    from family_recall.api.explanations import Explanation  # see tools.py
 
 MAX_TEXT_CHARS = 1000
 """Characters shown of one memory."""

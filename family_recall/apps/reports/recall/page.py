@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from family_recall.api.explanations import NearMiss, busy_ms
 from family_recall.apps.reports.recall import results
 from family_recall.apps.reports.recall.pictures import bump_chart, neighbourhood
 from family_recall.apps.reports.recall.redaction import redacted
 from family_recall.apps.reports.recall.understood import understood
 from family_recall.apps.reports.templating import render_report
-from family_recall.recall.explanation import NearMiss
-from family_recall.recall.trace import busy_ms
 from family_recall.types import Answer, Skip, Span
 from family_recall.types.stages import STAGES, label_of
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from family_recall.recall.explanation import NearMiss
+from family_recall.api.explanations import NearMiss
 from family_recall.types import Answer, Contribution, Result
 
 SOURCES: Mapping[str, str] = {

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from family_recall.recall.explanation import NearMiss
+from family_recall.api.explanations import NearMiss
 from family_recall.types import (
     Answer,
     Rationale,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from family_recall.recall.ranking.features import FEATURES
+from family_recall.api.explanations import FEATURES
 from family_recall.types import Contribution, Result
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
