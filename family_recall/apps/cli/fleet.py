@@ -353,7 +353,7 @@ def _run(
 ) -> tuple[FleetRun, Options]:
     """Run a step over a catalogue, and write the results as Parquet."""
     from family_recall.apps import fleet as fleets  # noqa: PLC0415 -- brings numpy
-    from family_recall.apps.fleet import evaluation, ray_engine  # noqa: PLC0415 -- see above
+    from family_recall.apps.fleet import ray_engine, steps  # noqa: PLC0415 -- see above
 
     workers, memory_mib = shared["workers"], shared["memory_mib"]
     ledger = shared["ledger"] or Path(f"fleet-{step}")
@@ -391,9 +391,9 @@ def _run(
             progress=progress,
         )
         if workers != 0:
-            rows = [evaluation.without_outcomes(row) for row in done.rows]
+            rows = [steps.without_outcomes(row) for row in done.rows]
             ray_engine.write_parquet(rows, ledger / RESULTS)
-            if questions := evaluation.questions(done.rows):
+            if questions := steps.questions(done.rows):
                 ray_engine.write_parquet(questions, ledger / QUESTIONS)
     return done, options
 

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
 from family_recall.apps.demo.household import (
+    AMPLE_MS,
     KINSHIP,
     MEMORIES,
     NOW,
     PEOPLE,
     ROLES,
+    SCENES,
     STATED,
     TIMEZONE,
+    Scene,
     move_in,
 )
-from family_recall.apps.demo.scenes import AMPLE_MS, SCENES, Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,9 @@ Ray, fsspec and Parquet are the extra ``[fleet]``; they are imported when a map 
 
 from __future__ import annotations
 
-from family_recall.apps.fleet.catalogue import Entry, read_catalogue
-from family_recall.apps.fleet.evaluation import report
 from family_recall.apps.fleet.mapping import FleetRun, InProcess, run
-from family_recall.apps.fleet.steps import STEPS, Options
+from family_recall.apps.fleet.places import Entry, read_catalogue
+from family_recall.apps.fleet.steps import STEPS, Options, report
 
 __all__ = [
     "STEPS",

@@ -6,6 +6,7 @@ done again. Steps may be repeated, so a worker that dies costs time and nothing 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,8 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from family_recall.apps.evaluation.checkpoint import Checkpoint, code_and_models
-from family_recall.apps.fleet.catalogue import Entry
-from family_recall.apps.fleet.memory_limit import memory_limit, resident_mib
+from family_recall.apps.fleet.places import Entry
 from family_recall.apps.fleet.steps import STEPS, Options, Row, options_record
 from family_recall.errors import StoreBusyError
 from family_recall.types.progress import ProgressCallback
@@ -157,3 +157,52 @@ def failed(task: Task, error: BaseException) -> Row:
         "place": task.entry.place,
         "error": f"{type(error).__name__}: {error}",
     }
+
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]  # absent there
+
+_MIB = 1024 * 1024
+
+
+@contextlib.contextmanager
+def memory_limit(mib: int | None) -> Iterator[None]:
+    """Limit the block to allocating this many MiB more; None sets no limit.
+
+    What asks for more raises ``MemoryError``, or what a library makes of it; a native library may
+    end the process instead, and the household counts as one whose worker died.
+    """
+    used = _allocated()
+    if mib is None or used is None or resource is None:
+        yield
+        return
+    before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = used + mib * _MIB
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
+
+
+def resident_mib() -> float:
+    """Return the memory that this process holds now, in MiB; 0 where that is not known."""
+    value = _status("VmRSS")
+    return 0.0 if value is None else value / _MIB
+
+
+def _allocated() -> int | None:
+    return _status("VmData")
+
+
+def _status(name: str) -> int | None:
+    """Return a size of /proc/self/status in bytes; None where there is none."""
+    try:
+        lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), None)

@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from family_recall.api.files import temporary_folder
-from family_recall.apps.fleet.catalogue import Entry
-from family_recall.apps.fleet.household_server import HouseholdServer, Request, ShedError
-from family_recall.apps.fleet.open_households import AllInUseError
-from family_recall.apps.fleet.places import SCRATCH
+from family_recall.apps.fleet.household_server import (
+    AllInUseError,
+    HouseholdServer,
+    Request,
+    ShedError,
+)
+from family_recall.apps.fleet.places import SCRATCH, Entry
 from family_recall.apps.fleet.ray_engine import imported
 from family_recall.apps.fleet.steps import Options, loaded_models
 from family_recall.errors import FamilyRecallError, InvalidRequestError, StoreError

@@ -1,6 +1,7 @@
-"""What is done to one household of a fleet: each step may be repeated, and changes nothing then.
+"""What is done to one household of a fleet, and the report over all that were evaluated.
 
-A step takes a file of this machine and returns plain values, one row of the results.
+A step takes a file of this machine and returns plain values, one row of the results. Each step may
+be repeated, and changes nothing then.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from family_recall.api.models import Models
 from family_recall.apps.evaluation.checkpoint import DATASET_FILES
 from family_recall.apps.evaluation.datasets import load_dataset
 from family_recall.apps.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
+from family_recall.apps.evaluation.report import EvaluationReport, summarise
 from family_recall.apps.evaluation.testbed import EVALUATOR, Testbed
 from family_recall.apps.evaluation.timing import time_household
 from family_recall.apps.fleet import backups
-from family_recall.apps.fleet.catalogue import Entry
-from family_recall.apps.fleet.places import SCRATCH, working_copy, working_folder
+from family_recall.apps.fleet.places import SCRATCH, Entry, working_copy, working_folder
 from family_recall.config import RecallConfig
 from family_recall.errors import StoreError
 from family_recall.types import RecallContext
@@ -280,3 +281,65 @@ def options_record(options: Options) -> dict[str, str]:
         for field in dataclasses.fields(options)
         if field.name != "moment" and (value := getattr(options, field.name)) != field.default
     }
+
+
+OUTCOMES = "outcomes"
+"""The value of a row that holds the household's questions."""
+
+
+def report(
+    catalogue: str, rows: Sequence[Row], options: Options, *, seed: int = 0
+) -> EvaluationReport:
+    """Return the report over every question of the households that were evaluated.
+
+    It is the one that a single process makes of them, in the order of the rows, but for what
+    answers took.
+
+    Raises:
+        DatasetError: If nothing was evaluated.
+    """
+    outcomes = [Outcome.from_json(record) for row in rows for record in row.get(OUTCOMES, ())]
+    return EvaluationReport(
+        **summarise(outcomes, seed=seed),
+        n_memories=sum(row.get("memories", 0) for row in rows),
+        config={
+            "dataset": catalogue,
+            "profile": options.profile,
+            "budget_ms": options.budget_ms,
+            "top_k": DEEPEST_K,
+            "limit": None,
+            "rerank": options.rerank,
+            "seed": seed,
+            "model": loaded_models(options.models).embedder_id(),
+        },
+        outcomes=tuple(outcomes),
+    )
+
+
+def without_outcomes(row: Row) -> Row:
+    """Return a row of the table of households."""
+    return {name: value for name, value in row.items() if name != OUTCOMES}
+
+
+def questions(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return a row for each question: its household, its gold and what it got."""
+    table = []
+    for row in rows:
+        for record in row.get(OUTCOMES, ()):
+            outcome = Outcome.from_json(record)
+            table.append(
+                {
+                    "household": row["household"],
+                    "question": outcome.query_id,
+                    "category": outcome.category,
+                    "status": outcome.status,
+                    "confidence": outcome.confidence,
+                    "answerable": outcome.answerable,
+                    "first_is_right": outcome.first_is_right,
+                    "is_found": outcome.is_found,
+                    "used_time_ms": outcome.used_time_ms,
+                    "gold": list(outcome.gold),
+                    "ranking": list(outcome.ranking),
+                }
+            )
+    return table

@@ -17,7 +17,7 @@ from family_recall.apps.importing.drafts import (
     digest,
     visible,
 )
-from family_recall.apps.importing.libraries import library
+from family_recall.apps.importing.files import library
 from family_recall.errors import DatasetError
 
 if TYPE_CHECKING:

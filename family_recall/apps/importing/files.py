@@ -1,10 +1,12 @@
-"""The text of a file, whatever its encoding, and of the one chat in a zip archive."""
+"""The text of files and of the one chat in a zip archive, and libraries that read formats."""
 
 from __future__ import annotations
 
 import codecs
+import importlib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from family_recall.errors import DatasetError
 
@@ -93,3 +95,18 @@ def decoded(content: bytes, name: str) -> str:
 def _unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
     why = error.strerror if isinstance(error, OSError) else error
     return DatasetError(f"{path}: cannot be read ({why}); check the path")
+
+
+def library(name: str) -> Any:
+    """Return a module of the extra ``import``.
+
+    Raises:
+        DatasetError: If it is not installed; the message says how to.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise DatasetError(
+            f"this format needs {error.name}, which is not installed; "
+            "pip install 'family-recall[import]'"
+        ) from None

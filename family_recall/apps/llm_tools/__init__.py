@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from family_recall.apps.llm_tools.actions import recall_period
 from family_recall.apps.llm_tools.dispatch import adispatch, as_text, dispatch
-from family_recall.apps.llm_tools.styles import STYLES, Style, schema
-from family_recall.apps.llm_tools.tools import TOOLS, Tool
+from family_recall.apps.llm_tools.tools import STYLES, TOOLS, Style, Tool, schema
 
 __all__ = [
     "STYLES",

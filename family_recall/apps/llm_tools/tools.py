@@ -1,10 +1,11 @@
-"""The tools a language model may call: name, description, arguments, result and action."""
+"""The tools a language model may call, and their schemas in the styles of several interfaces."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
@@ -19,6 +20,7 @@ from family_recall.apps.llm_tools.results import (
     REMEMBER_OUTCOME,
     TIMELINE_ANSWER,
 )
+from family_recall.errors import InvalidRequestError
 from family_recall.types import RecallContext
 from family_recall.types.fields import FieldSpec
 from family_recall.types.memory import MEMORY_FIELDS
@@ -26,6 +28,7 @@ from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
     from family_recall.api import FamilyRecall  # a schema needs no native library
+
 
 MAX_RESULTS = 20
 MAX_FORGOTTEN = 5
@@ -235,3 +238,83 @@ TOOLS: tuple[Tool, ...] = (
 def available_tools(*, read_only: bool) -> tuple[Tool, ...]:
     """Return the tools; those that write only where that is allowed."""
     return tuple(tool for tool in TOOLS if not (read_only and tool.writes))
+
+
+Style = Literal["openai", "ollama", "anthropic", "mcp"]
+STYLES: tuple[Style, ...] = get_args(Style)
+
+_OLLAMA_KEYWORDS = ("type", "items", "description", "enum")
+"""The keywords that Ollama's ``ToolProperty`` keeps; it drops the others."""
+
+_NOT_IN_MCP = frozenset({"minItems", "maxItems", "uniqueItems"})
+"""Home Assistant refuses a server with a tool that uses one; :func:`dispatch` still checks them."""
+
+
+def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
+    """Write the tools for a model's ``tools`` parameter; plain JSON, which the caller may change.
+
+    Args:
+        style: ``openai`` for chat completions and the servers that copy them (llama.cpp, vLLM,
+            LM Studio); ``ollama``, the same with only the keywords it keeps; ``anthropic``; or
+            ``mcp``, with output schemas and annotations.
+        read_only: Whether tools that write are left out.
+
+    Raises:
+        InvalidRequestError: If there is no such style.
+    """
+    if style not in STYLES:
+        raise InvalidRequestError(f"style must be one of {', '.join(STYLES)}, got {style!r}")
+    return [copy.deepcopy(_WRITERS[style](tool)) for tool in available_tools(read_only=read_only)]
+
+
+def _openai(tool: Tool) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.input_schema(),
+    }
+    return {"type": "function", "function": function}
+
+
+def _ollama(tool: Tool) -> dict[str, Any]:
+    schema_ = _openai(tool)
+    parameters = schema_["function"]["parameters"]
+    del parameters["additionalProperties"]
+    for name, argument in parameters["properties"].items():
+        parameters["properties"][name] = {
+            keyword: argument[keyword] for keyword in _OLLAMA_KEYWORDS if keyword in argument
+        }
+    return schema_
+
+
+def _anthropic(tool: Tool) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema()}
+
+
+def _mcp(tool: Tool) -> dict[str, Any]:
+    input_schema = tool.input_schema()
+    for name, argument in input_schema["properties"].items():
+        input_schema["properties"][name] = {
+            keyword: value for keyword, value in argument.items() if keyword not in _NOT_IN_MCP
+        }
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": input_schema,
+        "outputSchema": dict(tool.result),
+        "annotations": {
+            "readOnlyHint": not tool.writes,
+            "destructiveHint": tool.destroys,
+            "idempotentHint": tool.idempotent,
+            "openWorldHint": False,
+        },
+    }
+
+
+_WRITERS: dict[Style, Callable[[Tool], dict[str, Any]]] = {
+    "openai": _openai,
+    "ollama": _ollama,
+    "anthropic": _anthropic,
+    "mcp": _mcp,
+}

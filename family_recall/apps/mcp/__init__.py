@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from family_recall.apps.mcp.http import application, serve_http
-from family_recall.apps.mcp.server import build, serve_stdio
+from family_recall.apps.mcp.server import application, build, serve_http, serve_stdio
 from family_recall.apps.web.localhost import HOST, MIN_TOKEN_CHARS, new_token
 
 __all__ = [

@@ -1,21 +1,35 @@
-"""The MCP server of one household: tools of ``llm_tools``, called in one person's context."""
+"""The MCP server of one household: tools of ``llm_tools``, called in one person's context.
+
+It is served over standard input and output, or over streamable HTTP at ``/mcp`` for clients that
+hold a token; where the token may be in the URL, also over server-sent events, the older transport,
+for clients that know nothing but a URL: ``/TOKEN/mcp`` and ``/TOKEN/sse``.
+"""
 
 from __future__ import annotations
 
 import functools
 import logging
+import re
+import secrets
+from collections.abc import Callable, Collection
 from typing import Any
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server import Server, ServerRequestContext
+from mcp.server.sse import SseServerTransport
 from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from family_recall import __version__
 from family_recall.api import FamilyRecall
 from family_recall.apps import llm_tools
-from family_recall.errors import FamilyRecallError
+from family_recall.apps.web import localhost
+from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.types import RecallContext
 
 INSTRUCTIONS = (
@@ -90,3 +104,146 @@ def serve_stdio(server: Server[Any]) -> None:
 
 def _result(text: str, **fields: Any) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], **fields)
+
+
+PATH = "/mcp"
+SSE_PATH = "/sse"
+_MESSAGES_PATH = "/messages"
+_IN_URL = re.compile(r"[A-Za-z0-9._~-]+")
+MAX_BODY_BYTES = 65_536
+"""More than the arguments of any tool need, with every character escaped."""
+
+
+class Token:
+    """Middleware that requires the token: in the header or, with ``in_url``, the path begins so."""
+
+    def __init__(self, app: ASGIApp, token: str, *, in_url: bool) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode("ascii")
+        self._root = f"/{token}"
+        self._in_url = in_url
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request with the token on; answer 401 to any other."""
+        if scope["type"] == "lifespan" or self._is_authorized(scope):
+            await self._app(scope, receive, send)
+            return
+        if self._in_url and self._begins_with_token(scope["path"]):
+            await self._app({**scope, "root_path": self._root}, receive, send)
+            return
+        refusal = PlainTextResponse(
+            "a bearer token is needed: Authorization: Bearer …",
+            status_code=401,
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+        await refusal(scope, receive, send)
+
+    def _is_authorized(self, scope: Scope) -> bool:
+        values = localhost.headers(scope, b"authorization")
+        return len(values) == 1 and secrets.compare_digest(values[0], self._expected)
+
+    def _begins_with_token(self, path: str) -> bool:
+        first = path[: len(self._root)].encode()
+        return secrets.compare_digest(first, self._root.encode()) and path[len(first) :][:1] == "/"
+
+
+class _Events:
+    """The older transport: a stream of events, and the messages that belong to it."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._server = server
+        self._transport = SseServerTransport(
+            _MESSAGES_PATH,
+            TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            max_request_body_size=MAX_BODY_BYTES,
+        )
+
+    def routes(self) -> list[Route]:
+        """Return where the stream is opened, and where messages are posted."""
+        return [
+            Route(SSE_PATH, endpoint=_App(self._connect), methods=["GET"]),
+            Route(
+                _MESSAGES_PATH,
+                endpoint=_App(self._transport.handle_post_message),
+                methods=["POST"],
+            ),
+        ]
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
+            options = self._server.create_initialization_options()
+            await self._server.run(incoming, outgoing, options)
+
+
+class _App:
+    """An ASGI application that a route takes for one, which it does not a bound method."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        await self._app(scope, receive, send)
+
+
+def application(
+    server: Server[Any],
+    token: str,
+    *,
+    hosts: Collection[str] = (),
+    token_in_url: bool = False,
+) -> ASGIApp:
+    """Return the server as an ASGI application at ``/mcp``, without state between requests.
+
+    Refused, in this order: a missing or wrong token (401), a Host that is not this machine's nor
+    one of ``hosts`` (421), an Origin other than this machine's (403), a body of more than 64 KiB
+    (413).
+
+    Args:
+        server: What to serve.
+        token: What every request has to carry.
+        hosts: Other names, without a port, under which it is reached.
+        token_in_url: Whether a path may begin with the token, instead of a header that carries it;
+            then ``/TOKEN/sse`` speaks the older transport.
+
+    Raises:
+        InvalidRequestError: If the token is short, or cannot stand in a header, or in a URL.
+    """
+    localhost.check_token(token)
+    if token_in_url and not _IN_URL.fullmatch(token):
+        raise InvalidRequestError("a token in a URL is of letters, digits, '-', '_', '.' and '~'")
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=MAX_BODY_BYTES,
+        # KnownHostsOnly checks Host and Origin before a body is read.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        custom_starlette_routes=_Events(server).routes() if token_in_url else None,
+    )
+    return Token(localhost.KnownHostsOnly(app, hosts), token, in_url=token_in_url)
+
+
+def serve_http(
+    server: Server[Any],
+    token: str,
+    port: int,
+    ready: Callable[[str], None],
+    *,
+    address: str = localhost.HOST,
+    hosts: Collection[str] = (),
+    token_in_url: bool = False,
+) -> None:
+    """Serve until stopped.
+
+    Args:
+        server: What to serve.
+        token: What every request has to carry.
+        port: Where to listen; 0 for any free port.
+        ready: Called with the URL, without a path, once requests are accepted.
+        address: The address of this machine to listen at.
+        hosts: As of :func:`application`.
+        token_in_url: As of :func:`application`.
+    """
+    app = application(server, token, hosts=hosts, token_in_url=token_in_url)
+    localhost.serve(app, port, ready, address=address)

@@ -10,8 +10,8 @@ from starlette.datastructures import QueryParams
 
 from family_recall.apps.reports.recall import page as recall_page
 from family_recall.apps.reports.recall import results
-from family_recall.apps.reports.recall.understood import days_text, understood
-from family_recall.apps.web import filters
+from family_recall.apps.reports.recall.results import days_text, understood
+from family_recall.apps.web.browse import author_names, days_of, filter_values, narrowed
 from family_recall.apps.web.pages import Page, Reader, link, param
 from family_recall.errors import InvalidRequestError
 from family_recall.types import KINDS, AccessibleSpace, RecallContext
@@ -29,11 +29,11 @@ def page(reader: Reader, params: QueryParams) -> Page:
     view = {
         "question": question,
         "max_question_chars": MAX_QUESTION_CHARS,
-        "filters": filters.values(params),
+        "filters": filter_values(params),
         "more": param(params, "more"),
         "kinds": KINDS,
         "spaces": spaces,
-        "people": filters.people(reader),
+        "people": author_names(reader),
     }
     if not question:
         newest = reader.home.memories.page(reader.ctx, limit=N_NEWEST)
@@ -87,8 +87,8 @@ def _context(
         raise InvalidRequestError(
             f"a question has at most {MAX_QUESTION_CHARS:,} characters, got {len(question):,}"
         )
-    ctx = filters.narrowed(reader, params, spaces)
-    first, last = filters.days(params)
+    ctx = narrowed(reader, params, spaces)
+    first, last = days_of(params)
     after, before = (
         None if day is None else dt.datetime.combine(day, dt.time())
         # What lasts to the end of the calendar has no end.
@@ -102,4 +102,4 @@ def _context(
 
 
 def _results_link(params: QueryParams) -> str:
-    return link("/", q=param(params, "q"), **filters.values(params, "more"))
+    return link("/", q=param(params, "q"), **filter_values(params, "more"))

@@ -11,8 +11,12 @@ import fsspec
 import pytest
 
 from family_recall.apps.fleet import Options, household_server, places, read_catalogue
-from family_recall.apps.fleet.household_server import HouseholdServer, Request, ShedError
-from family_recall.apps.fleet.open_households import AllInUseError
+from family_recall.apps.fleet.household_server import (
+    AllInUseError,
+    HouseholdServer,
+    Request,
+    ShedError,
+)
 from family_recall.errors import InvalidRequestError
 from family_recall.types import RecallContext
 from tests.apps.fleet.homes import make_homes, use_tiny_models

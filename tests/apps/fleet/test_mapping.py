@@ -13,8 +13,7 @@ import pytest
 
 from family_recall.api import files
 from family_recall.apps.fleet import places, report, steps
-from family_recall.apps.fleet.evaluation import questions
-from family_recall.apps.fleet.steps import Options, Row
+from family_recall.apps.fleet.steps import Options, Row, questions
 from family_recall.errors import DatasetError, ModelError
 from tests.apps.fleet.homes import NEW, do, make_homes, use_tiny_models, vectors
 from tests.conftest import STORIES

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from family_recall.apps.fleet.open_households import AllInUseError, OpenHouseholds
+from family_recall.apps.fleet.household_server import AllInUseError, OpenHouseholds
 
 
 class Files:

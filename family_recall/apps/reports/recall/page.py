@@ -11,7 +11,7 @@ from family_recall.api.explanations import NearMiss, busy_ms
 from family_recall.apps.reports.recall import results
 from family_recall.apps.reports.recall.pictures import bump_chart, neighbourhood
 from family_recall.apps.reports.recall.redaction import redacted
-from family_recall.apps.reports.recall.understood import understood
+from family_recall.apps.reports.recall.results import understood
 from family_recall.apps.reports.templating import render_report
 from family_recall.types import Answer, Skip, Span
 from family_recall.types.stages import STAGES, label_of
