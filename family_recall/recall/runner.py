@@ -51,6 +51,7 @@ class Runner:
     costs: Costs = field(init=False)
     trace: TraceBuilder = field(init=False)
     _refused: set[str] = field(default_factory=set)
+    _tails_ms: dict[tuple[str, ...], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin a trace with what the gate made of the request."""
@@ -202,18 +203,18 @@ class Runner:
         With the fewest candidates: a question whose meaning was searched for answers better with
         few of them scored than one whose words alone were, with many.
         """
-        units = {
-            "candidate": self.config.fewest_candidates,
-            "result": self.request.ctx.top_k,
-            "stage": 1 + len(following),
-        }
-        expected_ms = self.costs.expected_ms
-        return sum(
-            [
+        if following not in self._tails_ms:  # asked some twenty times in a recall
+            units = {
+                "candidate": self.config.fewest_candidates,
+                "result": self.request.ctx.top_k,
+                "stage": 1 + len(following),
+            }
+            expected_ms = self.costs.expected_ms
+            self._tails_ms[following] = sum(
                 expected_ms(name, units.get(stages.STAGES[name].unit, 0))
                 for name in (*following, "between")
-            ]
-        )
+            )
+        return self._tails_ms[following]
 
     def _plan(self) -> tuple[tuple[str, int], ...]:
         """Spend the budget in the order of the read path; return (stage, units) it pays for."""
