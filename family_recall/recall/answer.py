@@ -27,6 +27,7 @@ from family_recall.store.memories import MemoryRow
 from family_recall.store.words import find_stems
 from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
+from family_recall.types.records import later
 from family_recall.types.relation_result import facts_of, related_confidence
 from family_recall.types.timeline import Period, periods
 
@@ -240,13 +241,14 @@ def _result(
     best = provenance.best_passages.get(memory.id)
     successor = ranking.superseded_by.get(row)
     doc_ids = ranking.rows.doc_ids
-    parts = contributions(ranking.features[row], ranking.weights)
+    features, weights = ranking.features[row], ranking.weights
+    stems, text = provenance.stems, memory.text
     return Result(
         rank=rank,
         doc_id=memory.doc_id,
-        score=sum([part.value * part.weight for part in parts]),
+        score=float(np.dot(features.astype(np.float64), weights)),
         confidence=confidence,
-        text=memory.text,
+        text=text,
         space_id=memory.space_id,
         kind=memory.kind,
         author=memory.author,
@@ -257,8 +259,8 @@ def _result(
         occurred_at=memory.occurred_at,
         superseded=memory.superseded_s is not None,
         source=provenance.sources[memory.id],
-        contributions=parts,
-        highlights=(best.passage,) if best else find_stems(memory.text, provenance.stems),
+        contributions=later(lambda: contributions(features, weights)),
+        highlights=(best.passage,) if best else later(lambda: find_stems(text, stems)),
         passage=best.passage if best else None,
         sentence=best.sentence if best else None,
         rationale=provenance.paths.get(memory.id),

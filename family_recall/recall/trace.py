@@ -26,6 +26,7 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
+from family_recall.types.records import later
 
 MAX_WAITING = 1000
 """Traces that may wait for a slow hook; later ones are dropped."""
@@ -129,12 +130,13 @@ class TraceBuilder:
 
     def build(self, results: tuple[Result, ...]) -> Trace:
         """Freeze what was gathered."""
+        timers = tuple(self.spans)
         return Trace(
-            spans=tuple([timer.span() for timer in self.spans]),
+            spans=later(lambda: [timer.span() for timer in timers]),
             skips=tuple(self.skips),
             counts=dict(self.counts),
             hits=self.hits,
-            top3=tuple([(result.doc_id, result.reasons) for result in results[:3]]),
+            top3=later(lambda: [(result.doc_id, result.reasons) for result in results[:3]]),
             embedder=self.embedder,
             decided_by=self.decided_by,
             evidence={name: round(value, 6) for name, value in self.evidence.items()},

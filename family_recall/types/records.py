@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
 from family_recall.errors import InvalidRequestError
+
+_T = TypeVar("_T")
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -48,6 +50,50 @@ def as_json(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {key: as_json(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | _Later):
         return [as_json(item) for item in value]
     return str(value) if isinstance(value, Path) else value
+
+
+def later(make: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
+    """Return a tuple that is made when it is first read: most answers are read in part.
+
+    A copy or a pickle of it is an ordinary tuple. Making it twice, in two threads at once, must
+    give the same.
+    """
+    return cast("tuple[_T, ...]", _Later(make))
+
+
+class _Later(Sequence[_T]):
+    __slots__ = ("_items", "_make")
+
+    def __init__(self, make: Callable[[], Iterable[_T]]) -> None:
+        self._make: Callable[[], Iterable[_T]] | None = make
+        self._items: tuple[_T, ...] = ()
+
+    def _all(self) -> tuple[_T, ...]:
+        if (make := self._make) is not None:
+            self._items = tuple(make())
+            self._make = None
+        return self._items
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._all()[at]
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator[_T]:
+        return iter(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == (other._all() if isinstance(other, _Later) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all())
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return tuple, (self._all(),)
