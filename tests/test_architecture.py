@@ -51,7 +51,10 @@ def test_every_contract_is_about_the_whole_package() -> None:
 
     assert contracts["Imports point down"]["exhaustive"]
     assert contracts["Imports point down"]["containers"] == ["family_recall"]
-    assert set(contracts) - set(exceptions) == {"Imports point down"}
+    applications = contracts["Applications use the public API alone"]
+    assert set(contracts) - set(exceptions) == {"Imports point down", applications["name"]}
+    assert applications["source_modules"] == ["family_recall.apps"]
+    assert "ignore_imports" not in applications
     assert exceptions["Only stores speak to SQLite"] == ["family_recall.store.** -> *"]
     assert exceptions["Only encoders speak to ONNX Runtime"] == ["family_recall.encoders.** -> *"]
 

@@ -46,11 +46,12 @@ from family_recall import RecallContext, __version__
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import synthetic
 from family_recall.apps.evaluation.timing import describe, quantiles, timed
-from family_recall.apps.reports import evaluation
+from family_recall.apps.reports import plots
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of
 from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 from tools.bench.data import FakeEncoder, Floats, Ints
+from tools.bench.speed_page import speed_page
 from tools.common import parser_of, resident_mib, say, write_json
 
 SIZES = (1_000, 10_000, 100_000)
@@ -89,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peers = _peers(options.peers) if options.peers else None
     if options.report:
         try:
-            evaluation.check()
+            plots.check()
         except ImportError as error:
             raise SystemExit(f"--report: {error}") from None
     report: dict[str, Any] = {
@@ -121,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.json:
             write_json(Path(options.json), report)
     if options.report:
-        written = evaluation.speed_page(
+        written = speed_page(
             report,
             machine=describe(),
             made_at=dt.datetime.now().astimezone(),

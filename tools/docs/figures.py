@@ -21,8 +21,8 @@ import numpy as np
 from family_recall import FamilyRecall, RecallContext
 from family_recall.apps.demo import SCENES, Scene
 from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
-from family_recall.apps.reports.evaluation.plots import colour, plot
-from family_recall.apps.reports.recall.results import GROUPS
+from family_recall.apps.reports.plots import colour, plot
+from family_recall.apps.reports.results import GROUPS
 from family_recall.recall.ranking.calibration import TELL, find_calibration
 from tools.common import ROOT, parser_of
 

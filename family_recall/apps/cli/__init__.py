@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from family_recall import __version__
-from family_recall.apps.cli.audit import audit
 from family_recall.apps.cli.command import CommandOrQuestion
 from family_recall.apps.cli.configuration import completion, config
 from family_recall.apps.cli.demo import demo
@@ -15,7 +14,7 @@ from family_recall.apps.cli.erasure import forget, forgotten, retention, undo
 from family_recall.apps.cli.evaluation import bench, compare, evaluate
 from family_recall.apps.cli.fleet import fleet
 from family_recall.apps.cli.imports import import_, sources
-from family_recall.apps.cli.learning import feedback, learned, unlearn
+from family_recall.apps.cli.learning import audit, feedback, learned, unlearn
 from family_recall.apps.cli.maintenance import (
     backup,
     doctor,
@@ -27,13 +26,12 @@ from family_recall.apps.cli.maintenance import (
     restore,
     stats,
 )
-from family_recall.apps.cli.memories import add, correct
+from family_recall.apps.cli.memories import add, correct, relate, unrelate
 from family_recall.apps.cli.models import models
 from family_recall.apps.cli.options import option
 from family_recall.apps.cli.people import grant, guardian, hide, init, people, revoke, spaces
 from family_recall.apps.cli.prompt import prompt
 from family_recall.apps.cli.recall import explain, inspect, recall, timeline, understand
-from family_recall.apps.cli.relations import relate, unrelate
 from family_recall.apps.cli.serve import browse, mcp
 from family_recall.apps.cli.settings import setting_option
 

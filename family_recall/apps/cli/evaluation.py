@@ -41,10 +41,10 @@ seed_option = option("--seed", "N", "of random numbers", default=0)
 def _check_drawable(_: click.Context, __: click.Parameter, value: Path | None) -> Path | None:
     """End the command before the measurement, not after it, if plots cannot be drawn."""
     if value is not None:
-        from family_recall.apps.reports import evaluation  # noqa: PLC0415 -- help needs no pages
+        from family_recall.apps.reports import plots  # noqa: PLC0415 -- help needs no pages
 
         try:
-            evaluation.check()
+            plots.check()
         except ImportError as error:
             raise click.ClickException(str(error)) from None
     return value
@@ -296,9 +296,9 @@ def bench(
             db = require(click.get_current_context(), db)
             name, timing = db.name, _time_own(db, ctx, questions, n, seed)
     if report_file is not None:
-        from family_recall.apps.reports import evaluation as pages  # noqa: PLC0415 -- matplotlib is slow
+        from family_recall.apps.reports.timing import timing_page  # noqa: PLC0415 -- see above
 
-        _write_page(report_file, pages.timing_page(timing, name=name, made_at=_local_now()))
+        _write_page(report_file, timing_page(timing, name=name, made_at=_local_now()))
     return Output(timing.to_json(), draw=lambda out: print_timing(out, name, timing))
 
 
@@ -311,10 +311,10 @@ def _print_pair(out: Console, comparison: Comparison, verdict: str) -> None:
 
 def _quality_page(report: EvaluationReport, texts_folder: Path | None) -> str:
     from family_recall.apps.evaluation import load_dataset, timing  # noqa: PLC0415 -- brings numpy
-    from family_recall.apps.reports import evaluation as pages  # noqa: PLC0415 -- matplotlib is slow
+    from family_recall.apps.reports.quality import quality_page  # noqa: PLC0415 -- brings numpy
 
     queries = () if texts_folder is None else load_dataset(texts_folder).queries
-    return pages.quality_page(
+    return quality_page(
         report,
         machine=timing.describe(),
         made_at=_local_now(),

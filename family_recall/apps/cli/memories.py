@@ -1,21 +1,27 @@
-"""Store one memory, and correct one: ``add`` and ``correct``."""
+"""Store and correct memories, and relate people: ``add``, ``correct``, ``relate``, ``unrelate``."""
 
 from __future__ import annotations
 
 import datetime as dt
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 import family_recall as fr
 from family_recall.apps.cli.command import household_command, names_of, similar
-from family_recall.apps.cli.options import field_options, option
+from family_recall.apps.cli.options import field_option, field_options, option
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import person_option, setting_option, storage_space_option
-from family_recall.types import FIXED
+from family_recall.types import DEFAULT_SPACE, FIXED
 from family_recall.types.memory import MEMORY_FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from family_recall.types import ShortIds
+
 
 ADDED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", "space_id", "author"}]
 CORRECTED = [spec for name, spec in MEMORY_FIELDS.items() if name not in {"text", *FIXED}]
@@ -128,3 +134,148 @@ def _cell(value: object) -> str:
     if isinstance(value, dt.datetime):
         return value.isoformat()
     return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+@household_command()
+@click.argument("triple", nargs=-1, metavar="[SUBJECT RELATION OBJECT]")
+@person_option("whose view is listed")
+@setting_option(
+    "space",
+    *("--space", "space_id"),
+    help="where it belongs (default: as configured, or shared:household), or what is listed "
+    "(default: as configured, or every space the person sees)",
+)
+@option("--confidence", "NUMBER", "0 to 1", default=1.0)
+@option("--evidence", "MEMORY_ID", "a memory there that says so", multiple=True)
+@option("--since", "WHEN", "when it began to hold", absent="always")
+@option("--until", "WHEN", "when it ceased to hold", absent="still holds")
+@field_option(MEMORY_FIELDS["band"])
+@field_option(MEMORY_FIELDS["guardians_of"])
+@click.option("--new", is_flag=True, help="names that are like known ones are meant as they are")
+@option("--as-of", "WHEN", "list what was true then", absent="now")
+def relate(
+    home: fr.FamilyRecall,
+    triple: tuple[str, ...],
+    person_id: str | None,
+    space_id: str | None,
+    since: dt.datetime | None,
+    until: dt.datetime | None,
+    new: bool,
+    as_of: dt.datetime | None,
+    **fields: Any,
+) -> Output:
+    """Relate two named things; without them, list the relations.
+
+    "Rajesh" "married to" "Priya" lets "his wife" mean Priya, and lets the graph lead from one to
+    the other. Band, evidence and the like belong to a new relation.
+
+    Examples:
+      family-recall relate Rajesh "married to" Priya --evidence MEMORY_ID --db family.db
+      family-recall relate --person rajesh --json
+    """
+    if len(triple) not in {0, 3}:
+        raise click.UsageError(
+            f"expected SUBJECT RELATION OBJECT, or none of them to list, got {len(triple)} words: "
+            "put quotes around anything with a space"
+        )
+    known = home.memories.ids(person_id)
+    if triple:
+        subject, relation, object_ = triple
+        if not new:
+            _check_names(home, subject, object_)
+        fields["evidence"] = tuple(map(known.find, fields["evidence"]))
+        stated = fr.Relation(
+            subject, relation, object_, space_id or DEFAULT_SPACE,
+            valid_from=since, valid_until=until, **fields,
+        )  # fmt: skip
+        home.relations.add(stated)
+        relations = [stated]
+    else:
+        ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
+        relations = home.relations.all(ctx)
+    lines = ["".join(_parts(relation, known)) for relation in relations]
+    return Output([_record(relation) for relation in relations], lines or ["no relations"])
+
+
+@household_command()
+@click.argument("subject")
+@click.argument("relation")
+@click.argument("object_", metavar="OBJECT")
+@person_option(
+    "who removes it: an owner of the space, or the author of all its evidence", needed=True
+)
+@storage_space_option
+@option("--since", "WHEN", "the beginning it was stored with", name="valid_from", absent="always")
+@field_option(MEMORY_FIELDS["band"])
+@field_option(MEMORY_FIELDS["guardians_of"])
+def unrelate(
+    home: fr.FamilyRecall, subject: str, relation: str, object_: str, person_id: str, **fields: Any
+) -> Output:
+    """Remove a relation between two named things, as relate lists it.
+
+    The memories that are its evidence stay.
+
+    Examples:
+      family-recall unrelate Rajesh "married to" Priya --person alice --db family.db
+      family-recall relate --person alice
+    """
+    stored = fr.Relation(subject, relation, object_, **fields)
+    if not home.relations.remove(stored, person_id=person_id):
+        raise click.ClickException(
+            f"there is no relation {subject} {relation} {object_} in {stored.space_id} with these "
+            "options; to list what there is: family-recall relate"
+        )
+    return Output(
+        {"unrelated": [subject, relation, object_], "space_id": stored.space_id},
+        [f"removed: {subject} {relation} {object_}, in {stored.space_id}"],
+    )
+
+
+def _check_names(home: fr.FamilyRecall, *names: str) -> None:
+    """Refuse a name that nobody and nothing has, but that is like one.
+
+    Raises:
+        ClickException: If there is one; it names the one that may be meant.
+    """
+    people = home.people.all()
+    known = {name: name for name in names_of(people)}
+    known |= {person.name.casefold(): person.name for person in people}
+    for relation in home.relations.all():
+        known |= {end.casefold(): end for end in (relation.subject, relation.object)}
+    for name in names:
+        close = None if name.casefold() in known else similar(name, known)
+        if close is not None:
+            raise click.ClickException(
+                f"nobody and nothing here is called {name!r}; nothing was stored. Did you mean "
+                f"{close}? If not: --new"
+            )
+
+
+def _parts(relation: fr.Relation, known: ShortIds) -> Iterator[str]:
+    yield f"{relation.subject} {relation.relation} {relation.object}, in {relation.space_id}"
+    if relation.confidence < 1.0:
+        yield f", {relation.confidence:.2f} sure"
+    for word, when in (("since", relation.valid_from), ("until", relation.valid_until)):
+        if when is not None:
+            yield f", {word} {when:%Y-%m-%d}"
+    if relation.band != "green":
+        yield f", band {relation.band}"
+    if relation.guardians_of:
+        yield f", for the guardians of {relation.guardians_of}"
+    if relation.evidence:
+        yield f", evidence {', '.join(map(known.short, relation.evidence))}"
+
+
+def _record(relation: fr.Relation) -> dict[str, Any]:
+    return {
+        "subject": relation.subject,
+        "relation": relation.relation,
+        "object": relation.object,
+        "space_id": relation.space_id,
+        "band": relation.band,
+        "confidence": relation.confidence,
+        "valid_from": relation.valid_from.isoformat() if relation.valid_from else None,
+        "valid_until": relation.valid_until.isoformat() if relation.valid_until else None,
+        "evidence": list(relation.evidence),
+        "guardians_of": relation.guardians_of,
+    }

@@ -15,9 +15,9 @@ from family_recall.apps.importing.drafts import (
     Reading,
     ReadSettings,
     digest,
+    library,
     visible,
 )
-from family_recall.apps.importing.files import library
 from family_recall.errors import DatasetError
 
 if TYPE_CHECKING:

@@ -9,8 +9,15 @@ from pathlib import Path
 
 from family_recall.apps.importing.calendars import read_calendar
 from family_recall.apps.importing.contacts import read_contacts
-from family_recall.apps.importing.drafts import Draft, LeftOut, Reading, ReadSettings, digest
-from family_recall.apps.importing.files import text_of, zipped_text
+from family_recall.apps.importing.drafts import (
+    Draft,
+    LeftOut,
+    Reading,
+    ReadSettings,
+    digest,
+    text_of,
+    zipped_text,
+)
 from family_recall.apps.importing.mail import read_mailbox
 from family_recall.apps.importing.notes import SUFFIXES, read_notes
 from family_recall.apps.importing.tables import read_table

@@ -10,8 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from family_recall.apps.importing.dates import moments_of, plausible
-from family_recall.apps.importing.drafts import Draft, LeftOut, Reading, ReadSettings, visible
-from family_recall.apps.importing.files import library, text_of
+from family_recall.apps.importing.drafts import (
+    Draft,
+    LeftOut,
+    Reading,
+    ReadSettings,
+    library,
+    text_of,
+    visible,
+)
 from family_recall.errors import DatasetError
 
 LONG_NOTE_CHARS = 4000

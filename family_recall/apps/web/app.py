@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from family_recall.apps.web import browse, editing, forget, localhost, memory, search
+from family_recall.apps.web import browse, editing, forget, localhost, memory
 from family_recall.apps.web.authentication import TOKEN, SessionAuthentication
 from family_recall.apps.web.pages import FORM_TOKEN, Page, Reader, html, link
 from family_recall.errors import (
@@ -41,9 +41,9 @@ Change = Callable[[Reader, QueryParams, QueryParams], Page | str]
 """Does what a form asks (link, form); returns where to go next, or the form with its errors."""
 
 READING: Mapping[str, Show] = {
-    "/": search.page,
-    "/why": search.why,
-    "/browse": browse.page,
+    "/": browse.search_page,
+    "/why": browse.why,
+    "/browse": browse.browse_page,
     "/memory": memory.page,
     "/people": browse.people_page,
 }
@@ -57,7 +57,7 @@ EDITING: Mapping[str, Show] = {
 }
 CHANGES: Mapping[str, Change] = {
     "/add": editing.add,
-    "/feedback": search.feedback,
+    "/feedback": browse.feedback,
     "/correct": editing.correct,
     "/relate": editing.relate,
     "/unrelate": editing.unrelate,

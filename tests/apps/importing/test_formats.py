@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from family_recall import Memory
 from family_recall.apps.importing import format_of, read, source_name
-from family_recall.apps.importing.files import decoded
+from family_recall.apps.importing.drafts import decoded
 from family_recall.errors import DatasetError
 from family_recall.types.browsing import FORMATS, Format
 from tests.importing_settings import SETTINGS, texts

@@ -31,11 +31,11 @@ from family_recall.apps.evaluation.measures import Interval
 from family_recall.apps.evaluation.outcomes import Outcome, measured
 from family_recall.apps.evaluation.report import summarise
 from family_recall.apps.evaluation.timing import Timing, describe
-from family_recall.apps.reports import templating
-from family_recall.apps.reports.evaluation import charts, quality_page, speed_page, timing_page
-from family_recall.apps.reports.evaluation.plots import COLOURS, STYLE
-from family_recall.apps.reports.evaluation.quality import worst
+from family_recall.apps.reports import charts, templating
+from family_recall.apps.reports.plots import COLOURS, STYLE
+from family_recall.apps.reports.quality import quality_page, worst
 from family_recall.apps.reports.templating import stylesheet
+from family_recall.apps.reports.timing import timing_page
 from tests.apps.evaluation.small import QUERIES, memories
 from tests.page_checks import (
     CHROMIUM,
@@ -44,6 +44,7 @@ from tests.page_checks import (
     see_that_a_browser_renders,
     see_that_it_is_closed,
 )
+from tools.bench.speed_page import speed_page
 
 pytest.importorskip("matplotlib")
 

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.apps.reports.recall import page, redacted
-from family_recall.apps.reports.recall.pictures import columns, lines_of, paths, tree
-from family_recall.apps.reports.recall.results import GROUPS, Scale, stack
+from family_recall.apps.reports.pictures import columns, lines_of, paths, tree
+from family_recall.apps.reports.recall import page
+from family_recall.apps.reports.redaction import redacted
+from family_recall.apps.reports.results import GROUPS, Scale, stack
 from family_recall.apps.reports.templating import stylesheet
 from family_recall.recall.explanation import Explanation, NearMiss
 from family_recall.recall.ranking.features import INDEX

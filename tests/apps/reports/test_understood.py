@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from family_recall.apps.reports.recall.results import time_text
+from family_recall.apps.reports.results import time_text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from family_recall.apps.evaluation.alternatives import Ablation, BudgetResult
 from family_recall.apps.evaluation.measures import Interval, bootstrap_means
 from family_recall.apps.evaluation.outcomes import DEEPEST_K, Outcome, values
-from family_recall.apps.reports.evaluation.plots import (
+from family_recall.apps.reports.plots import (
     ROW,
     Plot,
     budget_line,

@@ -10,8 +10,8 @@ from family_recall.apps.evaluation.alternatives import BudgetResult
 from family_recall.apps.evaluation.comparison import COMPARED
 from family_recall.apps.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
 from family_recall.apps.evaluation.report import EvaluationReport
-from family_recall.apps.reports.evaluation import charts
-from family_recall.apps.reports.evaluation.plots import STYLE, Plot
+from family_recall.apps.reports import charts
+from family_recall.apps.reports.plots import STYLE, Plot
 from family_recall.apps.reports.templating import render_report
 
 MAX_WORST = 12

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from family_recall.api.explanations import NearMiss, busy_ms
-from family_recall.apps.reports.recall import results
-from family_recall.apps.reports.recall.pictures import bump_chart, neighbourhood
-from family_recall.apps.reports.recall.redaction import redacted
-from family_recall.apps.reports.recall.results import understood
+from family_recall.apps.reports import results
+from family_recall.apps.reports.pictures import bump_chart, neighbourhood
+from family_recall.apps.reports.redaction import redacted
+from family_recall.apps.reports.results import understood
 from family_recall.apps.reports.templating import render_report
 from family_recall.types import Answer, Skip, Span
 from family_recall.types.stages import STAGES, label_of
