@@ -4,28 +4,39 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from family_recall.apps.evaluation import households
-from family_recall.apps.evaluation.households import Household
-from family_recall.errors import DatasetError, InvalidMemoryError
-from family_recall.types import Memory, parse_moment
-from family_recall.types.json_lines import read_jsonl, shown
+import msgspec
+
+from family_recall.errors import DatasetError, InvalidMemoryError, InvalidRequestError
+from family_recall.types import ROLES, Grant, Memory, Person, Region, Relation, Space, parse_moment
+from family_recall.types.json_lines import read_jsonl
+
+if TYPE_CHECKING:
+    from family_recall.api import FamilyRecall
+
+HOUSEHOLD_FILE = "household.json"
+OWNER = "owner"
+Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
+"""A text with more than blanks."""
+_MOMENTS = ("occurred_at", "as_of")
+
+_Line = TypeVar("_Line", "DatasetMemory", "Query")
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetMemory:
     """One line of ``memories.jsonl``: what was said or noted, by whom, when, in which space."""
 
-    id: str
-    text: str
-    space: str
-    speaker: str | None = None
+    id: Text
+    text: Text
+    space: Text
+    speaker: Text | None = None
     occurred_at: dt.datetime | None = None
-    session: str | None = None
+    session: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +56,71 @@ class Query:
         stale: Older memories that must not be first; ``household.json`` can name them, too.
     """
 
-    id: str
-    text: str
-    space: str
-    category: str
+    id: Text
+    text: Text
+    space: Text
+    category: Text
     gold: tuple[str, ...]
     as_of: dt.datetime | None = None
-    asker: str | None = None
-    session: str | None = None
+    asker: Text | None = None
+    session: Text | None = None
     gold_audited: tuple[str, ...] | None = None
     stale: tuple[str, ...] = ()
+
+
+class HouseholdSpace(msgspec.Struct, frozen=True):
+    """A space of a household; a private one belongs to ``owner``, a person's id."""
+
+    kind: Literal["shared", "private"]
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """The people, spaces and region of a dataset, as its ``household.json`` states them.
+
+    Attributes:
+        timezone: IANA name.
+        region: Country and hemisphere.
+        now: When the questions are asked that say nothing of it.
+        people: Who lives there, with their other names.
+        roles: The role in every shared space, by person id; who is not named is an owner.
+        spaces: Shared ones, open to everybody above, and private ones, by id.
+        relations: (subject, relation, object), true in every shared space.
+        stale: By question id, the older memories that must not be first.
+    """
+
+    timezone: str = "UTC"
+    region: Region = field(default_factory=Region)
+    now: dt.datetime | None = None
+    people: tuple[Person, ...] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    spaces: Mapping[str, HouseholdSpace] = field(default_factory=dict)
+    relations: tuple[tuple[str, str, str], ...] = ()
+    stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def person_id_of(self, name: str | None) -> str | None:
+        """Return the id of the person with this name, alias or id; None for anybody else."""
+        wanted = (name or "").casefold()
+        for person in self.people:
+            if wanted in map(str.casefold, (person.person_id, person.name, *person.aliases)):
+                return person.person_id
+        return None
+
+    def furnish(self, home: FamilyRecall) -> None:
+        """Add people, spaces, grants and relations to an empty household."""
+        for person in self.people:
+            home.people.add(person)
+        for space_id, space in self.spaces.items():
+            home.spaces.add(Space(space_id, space.kind))
+            if space.owner is not None:
+                home.spaces.grant(Grant(space.owner, space_id, role=OWNER))
+                continue
+            for person in self.people:
+                role = self.roles.get(person.person_id, OWNER)
+                home.spaces.grant(Grant(person.person_id, space_id, role=role))
+            for subject, relation, object_ in self.relations:
+                home.relations.add(Relation(subject, relation, object_, space_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +143,24 @@ def load_dataset(folder: Path) -> Dataset:
         DatasetError: If a file is missing, or a line cannot be read, repeats an id, or refers
             to a space or memory that is not there. The message names file and line.
     """
-    household = households.load_household(folder)
+    household = load_household(folder)
     stale = household.stale if household else {}
-    memories: dict[str, DatasetMemory] = {}
-    for _, fields in _read_lines(folder / "memories.jsonl", _MEMORY, ()):
-        memory = DatasetMemory(**fields)
-        memories[memory.id] = memory
+    memories = {
+        memory.id: memory for _, memory in _read_lines(folder / "memories.jsonl", DatasetMemory)
+    }
     spaces = {memory.space for memory in memories.values()}
     queries = []
     path = folder / "queries.jsonl"
-    for where, fields in _read_lines(path, _QUERY, ("context",)):
-        fields["stale"] = fields["stale"] or stale.get(fields["id"], ())
-        query = Query(**fields)
+    for where, line in _read_lines(path, Query, ignored="context"):
+        query = dataclasses.replace(
+            line,
+            gold=tuple(dict.fromkeys(line.gold)),
+            stale=line.stale or stale.get(line.id, ()),
+        )
         if query.space not in spaces:
             raise DatasetError(f"{where}: no memory is in space {query.space!r}; add some")
-        for kind, doc_ids in _judged(query).items():
+        judged = {"gold": (*query.gold, *(query.gold_audited or ())), "stale": query.stale}
+        for kind, doc_ids in judged.items():
             for doc_id in doc_ids:
                 if doc_id not in memories or memories[doc_id].space != query.space:
                     raise DatasetError(
@@ -106,6 +175,24 @@ def load_dataset(folder: Path) -> Dataset:
     name = folder.resolve()
     name = name.parent if name.name in {"dev", "test"} else name
     return Dataset(name.name, tuple(memories.values()), tuple(queries), household)
+
+
+def load_household(folder: Path) -> Household | None:
+    """Read a dataset's ``household.json``; None where there is none.
+
+    Raises:
+        DatasetError: If it cannot be read, or names a person, role or space wrongly.
+    """
+    path = folder / HOUSEHOLD_FILE
+    if not path.is_file():
+        return None
+    try:
+        record = msgspec.json.decode(path.read_bytes(), type=_HouseholdRecord)
+        return _household(record)
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        raise DatasetError(f"{path}: {error}") from None
+    except (DatasetError, InvalidMemoryError, InvalidRequestError) as error:
+        raise DatasetError(f"{path}: {error}") from None
 
 
 def spread(dataset: Dataset, limit: int | None) -> Dataset:
@@ -137,87 +224,85 @@ def to_memory(memory: DatasetMemory, household: Household | None = None) -> Memo
     )
 
 
-def _judged(query: Query) -> dict[str, tuple[str, ...]]:
-    return {"gold": (*query.gold, *(query.gold_audited or ())), "stale": query.stale}
+class _HouseholdRecord(msgspec.Struct, forbid_unknown_fields=True):
+    """``household.json`` as it is written."""
+
+    timezone: str = "UTC"
+    country: str = "US"
+    hemisphere: str = "north"
+    now: str | None = None
+    people: list[tuple[str, str, tuple[str, ...]]] = []
+    roles: dict[str, str] = {}
+    spaces: dict[str, HouseholdSpace] = {}
+    relations: tuple[tuple[str, str, str], ...] = ()
+    stale: dict[str, tuple[str, ...]] = {}
+
+
+def _household(record: _HouseholdRecord) -> Household:
+    people = tuple(Person(*person) for person in record.people)
+    person_ids = {person.person_id for person in people}
+    for person_id, role in record.roles.items():
+        if person_id not in person_ids or role not in ROLES:
+            raise DatasetError(
+                f"roles: expected a person's id with one of {', '.join(ROLES)}, got "
+                f"{person_id!r}: {role!r}"
+            )
+    for space_id, space in record.spaces.items():
+        owners: set[str | None] = {*person_ids} if space.kind == "private" else {None}
+        if space.owner not in owners:
+            raise DatasetError(
+                f"spaces: expected {space_id!r} to be shared, or private with the id of its owner, "
+                f"got {space.kind} with owner {space.owner!r}"
+            )
+    return Household(
+        timezone=record.timezone,
+        region=Region(record.country, record.hemisphere),
+        now=parse_moment(record.now, "now"),
+        people=people,
+        roles=record.roles,
+        spaces=record.spaces,
+        relations=record.relations,
+        stale=record.stale,
+    )
 
 
 def _check_household(
     folder: Path, household: Household, spaces: set[str], query_ids: set[str]
 ) -> None:
     """Refuse a household that leaves out a space, or judges a question that is not there."""
-    path = folder / households.FILE
-    if missing := sorted(spaces - {space.space_id for space in household.spaces}):
+    path = folder / HOUSEHOLD_FILE
+    if missing := sorted(spaces - household.spaces.keys()):
         raise DatasetError(f"{path}: memories are in space {missing[0]!r}; add it to spaces")
     if unknown := sorted(set(household.stale) - query_ids):
         raise DatasetError(f"{path}: stale: there is no question {unknown[0]!r}")
 
 
 def _read_lines(
-    path: Path, readers: Mapping[str, Callable[[object, str], Any]], ignored: tuple[str, ...]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield file:line and the checked fields of each line; ids are unique."""
-    known, ids = (*readers, *ignored), set()
+    path: Path, kind: type[_Line], ignored: str | None = None
+) -> Iterator[tuple[str, _Line]]:
+    """Yield file:line and the memory or question of each line; ids are unique."""
+    names = [known.name for known in dataclasses.fields(kind)]
+    names += [ignored] if ignored else []
+    ids: set[str] = set()
     for line_no, record in read_jsonl(path):
         where = f"{path}:{line_no}"
-        for name, read in readers.items():
-            if read in {_text, _ids} and name not in record:
-                raise DatasetError(f"{where}: expected a field {name!r}, got {', '.join(record)}")
         for name in record:
-            if name not in known:
+            if name not in names:
                 raise DatasetError(
-                    f"{where}: expected only {', '.join(known)}, got {name!r}; rename or drop it"
+                    f"{where}: expected only {', '.join(names)}, got {name!r}; rename or drop it"
                 )
+        fields: dict[str, Any] = {
+            name: parse_moment(value, f"{where}: {name}", DatasetError)
+            if name in _MOMENTS
+            else value
+            for name, value in record.items()
+            if value is not None
+        }
         try:
-            fields = {name: read(record.get(name), name) for name, read in readers.items()}
-        except (DatasetError, InvalidMemoryError) as error:
+            item = msgspec.convert(fields, kind)
+        except msgspec.ValidationError as error:
             raise DatasetError(f"{where}: {error}") from None
-        if fields["id"] in ids:
-            raise DatasetError(f"{where}: id {fields['id']!r} is taken; ids must be unique")
-        ids.add(fields["id"])
-        yield where, fields
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise DatasetError(f"expected {name} to be a text, got {shown(value)}")
-    return value
-
-
-def _text_or_none(value: object, name: str) -> str | None:
-    return None if value is None else _text(value, name)
-
-
-def _moment_or_none(value: object, name: str) -> dt.datetime | None:
-    return parse_moment(_text_or_none(value, name), name)
-
-
-def _ids(value: object, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DatasetError(f"expected {name} to be a list of ids, got {shown(value)}")
-    return tuple(dict.fromkeys(value))
-
-
-def _ids_or_none(value: object, name: str) -> tuple[str, ...] | None:
-    return None if value is None else _ids(value, name)
-
-
-_MEMORY: dict[str, Callable[[object, str], Any]] = {
-    "id": _text,
-    "text": _text,
-    "speaker": _text_or_none,
-    "occurred_at": _moment_or_none,
-    "session": _text_or_none,
-    "space": _text,
-}
-_QUERY: dict[str, Callable[[object, str], Any]] = {
-    "id": _text,
-    "text": _text,
-    "space": _text,
-    "as_of": _moment_or_none,
-    "category": _text,
-    "gold": _ids,
-    "asker": _text_or_none,
-    "session": _text_or_none,
-    "gold_audited": _ids_or_none,
-    "stale": _ids_or_none,
-}
+        if item.id in ids:
+            raise DatasetError(f"{where}: id {item.id!r} is taken; ids must be unique")
+        ids.add(item.id)
+        yield where, item

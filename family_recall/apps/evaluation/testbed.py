@@ -15,8 +15,13 @@ from typing import TypedDict
 from family_recall.api import FamilyRecall
 from family_recall.api.models import Encoder, Encoding, PairScorer
 from family_recall.apps.evaluation.checkpoint import Checkpoint
-from family_recall.apps.evaluation.datasets import Dataset, DatasetMemory, Query, to_memory
-from family_recall.apps.evaluation.households import Household
+from family_recall.apps.evaluation.datasets import (
+    Dataset,
+    DatasetMemory,
+    Household,
+    Query,
+    to_memory,
+)
 from family_recall.apps.evaluation.outcomes import Outcome
 from family_recall.config import RecallConfig
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
