@@ -12,6 +12,7 @@ from family_recall.apps.cli.command import DocumentedGroup, household_command, n
 from family_recall.apps.cli.options import field_option, option
 from family_recall.apps.cli.output import Output, counted
 from family_recall.apps.cli.settings import person_option
+from family_recall.types.briefing import shortened
 from family_recall.types.request import FILTER_FIELDS
 
 if TYPE_CHECKING:
@@ -236,9 +237,8 @@ def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[s
         yield f"  {space_id}: {n}"
     for example in plan.examples:
         author = f"{example.said_by}: " if example.said_by else ""
-        text = f"{author}{example.text}"
-        short = text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
-        yield f"  {known.short(example.doc_id) if known else example.doc_id}  {short}"
+        text = shortened(f"{author}{example.text}", _EXAMPLE_CHARS)
+        yield f"  {known.short(example.doc_id) if known else example.doc_id}  {text}"
     if plan.neighbours:
         yield f"{_memories(plan.neighbours)} would lose it from the session context"
     if plan.held_back:

@@ -168,24 +168,16 @@ def evaluate(
         raise click.UsageError("--report-texts needs --report")
     dataset = [folder / name for name in DATASET_FILES]
     check_output(run_file, qrels_file, saved_file, report_file, inputs=dataset)
-    at: tuple[str, int, int] = ("", 0, 0)
 
-    def progress_so_far() -> str:
-        step, done, total = at
+    def progress_so_far(step: str, done: int, total: int) -> str:
         rest = (
             "nothing of it is saved: --checkpoint DIR would save it, --limit N ask less"
             if checkpoint is None
             else f"saved in {checkpoint}; the same command continues from there"
         )
-        return f"{step or 'start'}: {done:,} of {total:,}; {rest}"
+        return f"{step}: {done:,} of {total:,}; {rest}"
 
-    with on_interrupt(progress_so_far), step_bars() as show:
-
-        def progress(*step: Any) -> None:
-            nonlocal at
-            at = step
-            show(*at)
-
+    with step_bars(progress_so_far) as progress:
         report = evaluation.evaluate(
             folder,
             rerank=allow_cross_encoder,

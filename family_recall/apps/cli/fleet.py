@@ -359,18 +359,11 @@ def _run(
     ledger = shared["ledger"] or Path(f"fleet-{step}")
     options = fleets.Options(models=shared["folder"], keys=shared["keys"], **about)
     entries = fleets.read_catalogue(catalogue, datasets=fleets.STEPS[step].datasets)
-    at = (0, len(entries))
 
-    def progress_so_far() -> str:
-        return f"{at[0]:,} of {at[1]:,} households; the same command continues from there"
+    def progress_so_far(_: str, n_done: int, __: int) -> str:
+        return f"{n_done:,} of {len(entries):,} households; the same command continues from there"
 
-    with on_interrupt(progress_so_far), bar(step) as show:
-
-        def progress(*done: int) -> None:
-            nonlocal at
-            at = (done[0], done[1])
-            show(*at)
-
+    with bar(step, progress_so_far) as progress:
         if workers == 0:
             engine: Any = fleets.InProcess()
         else:

@@ -9,7 +9,7 @@ import click
 import family_recall as fr
 from family_recall.apps.cli.command import check_output, command, household_command, key, key_in
 from family_recall.apps.cli.options import FILE, models_option, option
-from family_recall.apps.cli.output import Output, bar, counted, on_interrupt, one_line, step_bars
+from family_recall.apps.cli.output import Output, bar, counted, one_line, step_bars
 from family_recall.apps.cli.settings import required_db_option, setting_option
 
 _force_option = click.option(
@@ -211,26 +211,19 @@ def rebuild(home: fr.FamilyRecall) -> Output:
       family-recall rebuild --db family.db
       family-recall rebuild --json
     """
-    n_embedded: int | None = None
 
-    def progress_so_far() -> str:
-        if n_embedded is None:
+    def progress_so_far(step: str, n_done: int, _: int) -> str:
+        if step != "embedding":
             return "nothing is changed; run the same command again to do it"
         return (
-            f"words, entities and edges are rebuilt, and {n_embedded:,} vectors; "
+            f"words, entities and edges are rebuilt, and {n_done:,} vectors; "
             "family-recall reembed makes the rest"
         )
 
-    with on_interrupt(progress_so_far), step_bars() as show:
+    with step_bars(progress_so_far) as show:
         total = home.maintenance.stats()["memories"]
-
-        def progress(done: int) -> None:
-            nonlocal n_embedded
-            n_embedded = done
-            show("embedding", done, max(done, total))
-
         show("words, entities, edges", 0, total)
-        home.maintenance.rebuild(progress=progress)
+        home.maintenance.rebuild(progress=lambda n: show("embedding", n, max(n, total)))
         pending = home.maintenance.pending()
     n = max(pending.values(), default=0)
     return Output(
@@ -256,18 +249,11 @@ def reembed(home: fr.FamilyRecall, folder: Path | None, drop_others: bool) -> Ou
       family-recall reembed --models ./other-models --db family.db
       family-recall reembed --drop-others
     """
-    n_done = total = 0
 
-    def progress_so_far() -> str:
+    def progress_so_far(_: str, n_done: int, total: int) -> str:
         return f"{n_done:,} of {total:,} vectors are stored; the same command continues from there"
 
-    with on_interrupt(progress_so_far), bar("embedding") as show:
-
-        def progress(*at: int) -> None:
-            nonlocal n_done, total
-            n_done, total = at
-            show(*at)
-
+    with bar("embedding", progress_so_far) as progress:
         done = home.maintenance.reembed(folder, drop_others=drop_others, progress=progress)
     dropped = f", dropped {', '.join(done.dropped)}" if done.dropped else ""
     return Output(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import family_recall as fr
 from family_recall.apps.cli.output import Output, counted, on_interrupt, step_bars
 from family_recall.errors import DatasetError, InvalidMemoryError, ModelError
+from family_recall.types.briefing import shortened
 from family_recall.types.json_lines import read_jsonl
-from family_recall.types.memory import MEMORY_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
 OUTCOMES = ("created", "updated", "unchanged", "duplicate")
 N_EXAMPLES = 3
-MAX_CELL_CHARS = 8 * 1024 * 1024
 _EXAMPLE_CHARS = 90
 _TABLES = {".csv", ".tsv"}
 _JSON_LINES = {".jsonl", ".ndjson", ".json"}
@@ -115,8 +114,8 @@ def says_itself(
 
 def _names_its_columns(file: Path) -> bool:
     """Whether a table's header has the name of a memory's text, or the table has no header."""
-    delimiter = "\t" if file.suffix.lower() == ".tsv" else ","
-    header = next(csv.reader([_head(file).partition("\n")[0]], delimiter=delimiter), [])
+    first_line = _head(file).partition("\n")[0]
+    header = next(csv.reader([first_line], delimiter=_delimiter(file)), [])
     return not header or "text" in (name.strip() for name in header)
 
 
@@ -133,13 +132,12 @@ def example(memory: fr.Memory) -> str:
     """Return a memory on one line, cut."""
     at = f"{memory.occurred_at:%Y-%m-%d %H:%M} " if memory.occurred_at else ""
     author = f"{memory.author}: " if memory.author else ""
-    text = f"{at}{author}{' '.join(memory.text.split())}"
-    return text if len(text) <= _EXAMPLE_CHARS else f"{text[: _EXAMPLE_CHARS - 1]}…"
+    return shortened(f"{at}{author}{' '.join(memory.text.split())}", _EXAMPLE_CHARS)
 
 
 def _memories(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (file:line, fields of a memory) for every line; null fields are left out."""
-    lines = read_csv(path) if path.suffix.lower() in {".csv", ".tsv"} else read_jsonl(path)
+    lines = read_csv(path) if path.suffix.lower() in _TABLES else read_jsonl(path)
     for line_no, record in lines:
         fields: dict[str, Any] = {}
         for name, value in record.items():
@@ -168,7 +166,7 @@ def _n_lines(path: Path) -> int:
 
 
 def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each row under the header of a CSV or TSV file as (line it ends on, filled cells).
+    """Yield each row under the header of a CSV or TSV file as (line, filled cells).
 
     Lists such as ``labels`` are split at semicolons; numbers such as ``importance`` are read.
 
@@ -176,50 +174,21 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         DatasetError: If the file cannot be read or has no column ``text``, or a row has too
             many cells or no number where one belongs. The message names file and line.
     """
-    csv.field_size_limit(MAX_CELL_CHARS)
-    line_no = 1
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            header = _header(rows, path)
-            for row in rows:
-                line_no = rows.line_num
-                if len(row) > len(header):
-                    raise DatasetError(
-                        f"{path}:{line_no}: expected {len(header)} cells, got {len(row)}; "
-                        "quote what holds a separator"
-                    )
-                cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
-                if cells:
-                    where = f"{path}:{line_no}"
-                    yield line_no, {name: _typed(name, cell, where) for name, cell in cells.items()}
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except UnicodeDecodeError as error:
-        raise DatasetError(
-            f"{path}: expected UTF-8 after line {line_no}, got {error.reason}; convert the file"
-        ) from None
-    except csv.Error as error:
-        raise DatasetError(f"{path}: expected CSV after line {line_no}, got {error}") from None
+    from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
+    from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above
 
-
-def _header(rows: Iterator[Sequence[str]], path: Path) -> list[str]:
-    header = [name.strip() for name in next(rows, [])]
+    rows = tables.rows(text_of(path), str(path), _delimiter(path))
+    header = [name.strip() for name in next(rows, (1, []))[1]]
     if "text" not in header or len(set(header)) < len(header):
         raise DatasetError(
             f"{path}:1: expected a header of different names, 'text' among them, got "
             f"{', '.join(header) or 'nothing'}"
         )
-    return header
+    for line_no, row in rows:
+        cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
+        where = f"{path}:{line_no}"
+        yield line_no, {name: tables.typed(name, cell, where) for name, cell in cells.items()}
 
 
-def _typed(name: str, cell: str, where: str) -> Any:
-    spec = MEMORY_FIELDS.get(name)
-    if spec is not None and spec.type == "texts":
-        return [part.strip() for part in cell.split(";") if part.strip()]
-    if spec is not None and spec.type == "number":
-        try:
-            return float(cell)
-        except ValueError:
-            raise DatasetError(f"{where}: expected {name} to be a number, got {cell!r}") from None
-    return cell
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else ","

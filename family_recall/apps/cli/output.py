@@ -183,11 +183,13 @@ def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def step_bars() -> Iterator[StepCallback]:
+def step_bars(stopped: Callable[[str, int, int], str] | None = None) -> Iterator[StepCallback]:
     """Yield a callback that draws a bar for each step, with rate and time left, on stderr.
 
-    Nothing is written unless stderr is a terminal.
+    Nothing is written unless stderr is a terminal. ``stopped`` makes of the last step, and of how
+    much of it was done, the one line that a Ctrl-C prints.
     """
+    at: tuple[str, int, int] = ("start", 0, 0)
     from rich import progress  # noqa: PLC0415 -- see console
     from rich.text import Text  # noqa: PLC0415 -- see console
 
@@ -196,7 +198,18 @@ def step_bars() -> Iterator[StepCallback]:
             return Text(rate(task.speed))
 
     with _bars(progress.MofNCompleteColumn(), Rate()) as show:
-        yield show
+
+        def note(*step: Any) -> None:
+            nonlocal at
+            at = step
+            show(*step)
+
+        try:
+            yield note
+        except KeyboardInterrupt:
+            if stopped is None:
+                raise
+            raise Interrupted(stopped(*at)) from None
 
 
 def rate(per_s: float | None) -> str:
@@ -211,9 +224,11 @@ def rate(per_s: float | None) -> str:
 
 
 @contextlib.contextmanager
-def bar(step: str) -> Iterator[ProgressCallback]:
+def bar(
+    step: str, stopped: Callable[[str, int, int], str] | None = None
+) -> Iterator[ProgressCallback]:
     """Yield a callback that draws the bar of one step; see :func:`step_bars`."""
-    with step_bars() as show:
+    with step_bars(stopped) as show:
         yield lambda done, total: show(step, done, total)
 
 

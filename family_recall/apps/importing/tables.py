@@ -49,15 +49,15 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
         DatasetError: If a column that was named is not there, no column can be the text, or a cell
             cannot be read; the message names the line or lists the headers.
     """
-    rows = list(_rows(text, name))
-    _, header = rows[0] if rows else (1, [])
+    table = list(rows(text, name))
+    _, header = table[0] if table else (1, [])
     columns = _columns(header, name, settings.columns)
     cells = [
         (
             f"{name}:{line_no}",
             {field: visible(row[at]).strip() for field, at in columns.items() if at < len(row)},
         )
-        for line_no, row in rows[1:]
+        for line_no, row in table[1:]
     ]
     moments = {
         field: _moments([(row.get(field, ""), where) for where, row in cells], settings)
@@ -67,15 +67,17 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
     return Reading.of(_drafts(cells, moments))
 
 
-def own_columns(header: Sequence[str]) -> bool:
-    """Whether a table's columns are named as a memory's fields, so that it says it all itself."""
-    return "text" in header
+def rows(text: str, name: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table that are not empty, the header first, each with its first line.
 
+    Without a delimiter, it is the one that the header has most often: a comma, semicolon or tab.
 
-def _rows(text: str, name: str) -> Iterator[tuple[int, list[str]]]:
+    Raises:
+        DatasetError: If a row is no CSV, or has more cells than the header.
+    """
     csv.field_size_limit(MAX_CELL_CHARS)
     first = text.lstrip("\n").partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = delimiter or max(",;\t", key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     width = 0
     begin = 1

@@ -85,9 +85,9 @@ def test_import_adds_spaces_only_when_told_to(db: Path, tmp_path: Path) -> None:
         (b"words\nx\n", "t.csv:1: no column is the text; say which with --columns text=HEADER"),
         (b"", "t.csv:1: expected a header of different names, 'text' among them, got nothing"),
         (b"text,text\na,b\n", "t.csv:1: expected a header of different names"),
-        (b"text\nHello, you\n", "t.csv:2: expected 1 cells, got 2; quote what holds a separator"),
+        (b"text\nHello, you\n", "t.csv:2: expected 1 cells, got 2; quote what holds a ','"),
         (b"text,importance\nx,much\n", "t.csv:2: expected importance to be a number, got 'much'"),
-        (b"text\ncaf\xe9\n", "t.csv: expected UTF-8"),
+        (b"text\ncaf\xe9\n", "t.csv:2: expected UTF-8 or UTF-16, got byte 0xe9"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_named(
