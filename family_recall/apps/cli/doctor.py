@@ -245,12 +245,12 @@ def _unfinished(folders: Collection[Path]) -> Check:
     """Remove what killed commands left in some folders, which may be memories in plain text."""
     removed = [file for folder in sorted(folders) for file in remove_leftovers(folder)]
     stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
-    found = [f"{file}: left by a command that was killed; removed" for file in removed]
-    found += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
+    remarks = [f"{file}: left by a command that was killed; removed" for file in removed]
+    remarks += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
     return Check(
         "unfinished files",
         ok=not stuck,
-        found="; ".join(found) or "none",
+        found="; ".join(remarks) or "none",
         fix=f"delete {', '.join(map(str, stuck))}" if stuck else None,
     )
 
@@ -324,13 +324,13 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
             yield "rebuilt words, counts, entities, edges and vectors from the texts"
             return
     try:
-        kept, left_out = _rewrite(path, key, models)
+        damaged, left_out = _rewrite(path, key, models)
     except FamilyRecallError as error:
         yield f"nothing: {error}"
         return
-    yield f"rewrote the file from its texts; the damaged one is {kept}"
+    yield f"rewrote the file from its texts; the damaged one is {damaged}"
     if left_out:
-        yield f"left out what is damaged, and is only in {kept}: {', '.join(left_out)}"
+        yield f"left out what is damaged, and is only in {damaged}: {', '.join(left_out)}"
 
 
 def _rewrite(

@@ -12,6 +12,7 @@ import click
 from family_recall.apps.cli.command import DocumentedGroup, check_output, command, key_in
 from family_recall.apps.cli.evaluation import rerank_option, seed_option
 from family_recall.apps.cli.evaluation_tables import print_report
+from family_recall.apps.cli.maintenance import restored_output
 from family_recall.apps.cli.options import FILE, FOLDER, models_option, option
 from family_recall.apps.cli.output import Output, bar, counted, on_interrupt, one_line
 from family_recall.apps.cli.serve import TOKEN_VARIABLE, read_token
@@ -214,19 +215,7 @@ def restore(
     moment, restored = backups.restore(
         place, household_id, file, at=_moment(at), key=key_in(key_file)
     )
-    n = counted(restored.memories, "memory", "memories")
-    lines = [f"{restored.path}: {n}, as of {moment.isoformat()}"]
-    if restored.kept is not None:
-        lines.append(f"the file before is {restored.kept}")
-    return Output(
-        {
-            "path": str(restored.path),
-            "backup_of": moment.isoformat(),
-            "memories": restored.memories,
-            "kept": None if restored.kept is None else str(restored.kept),
-        },
-        lines,
-    )
+    return restored_output(restored, backup_of=moment.isoformat())
 
 
 @command(group=fleet)

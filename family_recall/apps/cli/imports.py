@@ -133,7 +133,7 @@ def import_(
         if options["dry_run"]:
             raise click.UsageError("an exported household is imported whole; there is no dry run")
         return _import_household(db, files[0])
-    told = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
+    author_ids = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
     of_columns = _pairs(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
     )
@@ -160,7 +160,7 @@ def import_(
             )
         others = [file for file, is_own in zip(files, own, strict=True) if not is_own]
         if others:
-            options |= {"file_format": file_format, "authors": told, "columns": of_columns}
+            options |= {"file_format": file_format, "authors": author_ids, "columns": of_columns}
             outputs.append(_import_sources(spaces, others, space_id, options))
     for space in spaces.added:
         click.echo(f"added space {one_line(space)}; family-recall grant lets people in", err=True)

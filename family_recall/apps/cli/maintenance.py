@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from family_recall.apps.cli.command import check_output, command, household_comm
 from family_recall.apps.cli.options import FILE, models_option, option
 from family_recall.apps.cli.output import Output, bar, counted, one_line, step_bars
 from family_recall.apps.cli.settings import required_db_option, setting_option
+
+if TYPE_CHECKING:
+    from family_recall.api.files import Restored
 
 _force_option = click.option(
     "--force",
@@ -120,12 +124,24 @@ def restore(db: Path, backup_file: Path) -> Output:
     from family_recall.api import files  # noqa: PLC0415 -- brings numpy and SQLite
 
     with bar("copying") as progress:
-        done = files.restore(db, backup_file, key=key(), progress=progress)
-    lines = [f"{done.path}: {counted(done.memories, 'memory', 'memories')}"]
+        return restored_output(files.restore(db, backup_file, key=key(), progress=progress))
+
+
+def restored_output(done: Restored, backup_of: str | None = None) -> Output:
+    """Return what a household holds now, and where its file before is kept.
+
+    ``backup_of`` is the moment of a fleet's backup.
+    """
+    as_of = "" if backup_of is None else f", as of {backup_of}"
+    lines = [f"{done.path}: {counted(done.memories, 'memory', 'memories')}{as_of}"]
     if done.kept is not None:
         lines.append(f"the file before is {done.kept}")
-    kept = None if done.kept is None else str(done.kept)
-    return Output({"path": str(done.path), "kept": kept, "memories": done.memories}, lines)
+    record = {
+        "path": str(done.path),
+        "kept": None if done.kept is None else str(done.kept),
+        "memories": done.memories,
+    }
+    return Output(record if backup_of is None else {**record, "backup_of": backup_of}, lines)
 
 
 @household_command()

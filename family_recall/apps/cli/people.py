@@ -188,7 +188,10 @@ def people_remove(
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:
-    lines = [f"would remove {plan.person_id}", *(f"  and the space {one}" for one in plan.spaces)]
+    lines = [
+        f"would remove {plan.person_id}",
+        *(f"  and the space {space_id}" for space_id in plan.spaces),
+    ]
     if plan.n_said:
         lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said would stay")
     if plan.n_mentioning:

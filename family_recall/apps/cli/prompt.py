@@ -159,7 +159,7 @@ class Prompt:
         if len(named) >= ACCEPTED:
             doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
             stored = self._home.memories.get(doc_id, self._ctx).current.memory
-            result = next((one for one in self._answer or () if one.doc_id == doc_id), None)
+            result = next((hit for hit in self._answer or () if hit.doc_id == doc_id), None)
             return _Memory(doc_id, stored.space_id, stored.text, result)
         ranks = ", ".join(results) or "none: ask a question first"
         print_line(self._out, f"which memory of the last answer? there are: {ranks}", "red")

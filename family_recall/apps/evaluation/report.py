@@ -116,19 +116,21 @@ def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """
     confidences = [outcome.confidence for outcome in outcomes]
     right = [outcome.first_is_right for outcome in outcomes]
-    told = [outcome for outcome in outcomes if outcome.status == "ok"]
-    found = [outcome for outcome in outcomes if outcome.is_found]
-    told_right = sum(outcome.first_is_right for outcome in told)
+    accepted = [outcome for outcome in outcomes if outcome.status == "ok"]
+    retrieved = [outcome for outcome in outcomes if outcome.is_found]
+    accepted_right = sum(outcome.first_is_right for outcome in accepted)
     return {
         "ece": measures.ece(confidences, right),
         "bins": _bins(confidences, right, "right"),
         "curve": measures.risk_coverage(confidences, right),
         "status": {
-            "ok": len(told),
-            "ok_right": told_right / len(told) if told else None,
-            "right_ok": told_right / sum(right) if any(right) else None,
+            "ok": len(accepted),
+            "ok_right": accepted_right / len(accepted) if accepted else None,
+            "right_ok": accepted_right / sum(right) if any(right) else None,
             "found_no_match": (
-                sum(o.status == "no_match" for o in found) / len(found) if found else None
+                sum(o.status == "no_match" for o in retrieved) / len(retrieved)
+                if retrieved
+                else None
             ),
         },
     }

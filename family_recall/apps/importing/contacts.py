@@ -171,8 +171,8 @@ def _label(card: Any, line: Any, words: Mapping[str, str]) -> str:
                 own = _LABEL.sub(r"\1", _text(label.value)).casefold()
                 return words.get(own, own)
     types = [*line.params.get("TYPE", ()), *line.singletonparams]
-    found = [word.strip().casefold() for some in types for word in str(some).split(",")]
-    return " ".join(dict.fromkeys(words[word] for word in found if word in words))
+    names = [name.strip().casefold() for kinds in types for name in str(kinds).split(",")]
+    return " ".join(dict.fromkeys(words[name] for name in names if name in words))
 
 
 def _name_of(card: Any) -> str:

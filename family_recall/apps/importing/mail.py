@@ -148,7 +148,7 @@ def own_words(body: str) -> str:
     >>> own_words("At seven.\n\nOn Friday, Tom wrote:\n> When?\n-- \nAnna")
     'At seven.'
     """
-    kept: list[str] = []
+    written: list[str] = []
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for at, line in enumerate(lines):
         if line.startswith(">From "):  # as mailboxes write a line that begins with From
@@ -162,12 +162,12 @@ def own_words(body: str) -> str:
             break
         if line.startswith(">"):
             if at == 0 or not lines[at - 1].startswith(">"):
-                _drop_attribution(kept)
+                _drop_attribution(written)
             continue
-        kept.append(line.rstrip())
-    while kept and (not kept[-1].strip(" _") or _DEVICE.fullmatch(kept[-1].strip())):
-        kept.pop()
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+        written.append(line.rstrip())
+    while written and (not written[-1].strip(" _") or _DEVICE.fullmatch(written[-1].strip())):
+        written.pop()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).strip()
 
 
 def _drop_attribution(lines: list[str]) -> None:

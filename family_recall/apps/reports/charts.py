@@ -94,18 +94,19 @@ def reliability(calibration: Mapping[str, Any]) -> Plot:
 def risk_coverage(calibration: Mapping[str, Any], outcomes: Sequence[Outcome]) -> Plot:
     """Draw how many answers would be wrong, were only the surest told; and where ``ok`` ends."""
     coverage, risk = np.array(calibration["curve"]).T
-    told = calibration["status"]["ok"] / len(outcomes)
+    coverage_ok = calibration["status"]["ok"] / len(outcomes)
     wrong = 1.0 - (calibration["status"]["ok_right"] or 0.0)
 
     def draw(axes: Axes) -> None:
         axes.step(coverage, risk, where="pre", color=colour("accent"), linewidth=1.5)
         axes.set(xlim=(0, 1.02), ylim=(0, 1.03), xlabel="told", ylabel="wrong among them")
-        if told:
-            axes.plot([told], [wrong], "o", color=colour("ink"), markersize=6)
-            note(axes, "ok", told, wrong, (7, -3.5))
+        if coverage_ok:
+            axes.plot([coverage_ok], [wrong], "o", color=colour("ink"), markersize=6)
+            note(axes, "ok", coverage_ok, wrong, (7, -3.5))
 
     description = (
-        f"{told:.0%} are told as ok, {wrong:.0%} of them wrong; of all answers {risk[-1]:.0%} are. "
+        f"{coverage_ok:.0%} are told as ok, {wrong:.0%} of them wrong; of all answers "
+        f"{risk[-1]:.0%} are. "
         "The lower the line, the better confidence tells right from wrong."
     )
     return plot("What telling fewer answers is worth", description, draw, height=280)

@@ -43,7 +43,7 @@ def test_import_reads_both_schemas_and_tables(db: Path, tmp_path: Path) -> None:
         (2, "{oops", ":3: expected one JSON object"),
         (256, "{oops", ":3: expected one JSON object"),
         (256, {"id": "x"}, ":3: a memory needs 'text'"),
-        (256, {"text": "x", "mood": 1}, ":3: unknown field 'mood'"),
+        (256, {"text": "x", "mood": 1}, ":3: a memory has no field 'mood'"),
         (256, {"text": "x", "occurred_at": "soon"}, ":3: occurred_at must be an ISO 8601 day"),
         (256, {"text": "x", "importance": 7}, ":3: importance must be in [0, 1]"),
         (256, {"text": "x", "labels": 7}, ":3: "),
