@@ -19,7 +19,7 @@ from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.encoders.loader import Models
 from family_recall.english import Question
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
-from family_recall.recall import ordering, replying, scoring, searching, superseding
+from family_recall.recall import gathering, ordering, replying, scoring, searching, superseding
 from family_recall.recall.answer import make_answer
 from family_recall.recall.dataflow import NO_GRAPH, QueryContext, Ranking, Run
 from family_recall.recall.explanation import Explanation, Inspection, explanation, near_misses
@@ -224,10 +224,10 @@ class Broker:
         else:
             words, context = searching.words_while_encoding(run, context, self.executor)
             ranked = self._candidates(run, context, words, quoted)
-            ranked = self._widened(run, ranked, quoted)
+            ranked = gathering.gather(run, self._widened(run, ranked, quoted))
             ranking = ranked.ranking
             for refine in self.refinements:
-                ranking = refine(run, context, ranking)
+                ranking = refine(run, ranked.context, ranking)
             ranked = self._with_certainty(run, replace(ranked, ranking=ranking))
         # Last, so that what a rejection makes the first is no surer than it was before.
         ranking = ordering.set_rejected_last(run, ranked.context, ranked.ranking)

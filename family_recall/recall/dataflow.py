@@ -148,7 +148,8 @@ class QueryContext(msgspec.Struct, frozen=True):
     """Everything a stage may read.
 
     ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
-    ``pool_factor`` is how many times larger pools are than configured.
+    ``pool_factor`` is how many times larger pools are than configured; ``exemplars`` the row ids of
+    the memories that a list is gathered around.
     """
 
     request: RecallRequest
@@ -164,6 +165,7 @@ class QueryContext(msgspec.Struct, frozen=True):
     question_weights: FloatArray | None = None
     kind: Kind = "words"
     pool_factor: int = 1
+    exemplars: IdArray | None = None
 
     @property
     def mode(self) -> str:

@@ -75,6 +75,7 @@ _TABLE = (
           optional=True),
     Stage("about", "what is known of somebody"),
     Stage("widen", "search again for more", (2.0, 0.02), "candidate"),
+    Stage("gather", "what belongs with the best", (2.0, 0.02), "candidate", optional=True),
     # The price of all from fusion to rank, but for late interaction.
     Stage("score", "how many are scored", (0.3, 0.008), "candidate"),
     Stage("fusion", "the runs, as one pool", part_of="score"),

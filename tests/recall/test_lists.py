@@ -1,4 +1,4 @@
-"""Lists: an answer to a question for all of a kind says how much of it was found."""
+"""Lists: a question for all of a kind gathers what belongs together, and says how much it found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from family_recall import FamilyRecall
+from family_recall.config import RecallConfig
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 LENT = (
@@ -33,11 +34,16 @@ def lenders(home: FamilyRecall) -> FamilyRecall:
     return home
 
 
-def test_a_list_holds_what_was_asked_for(lenders: FamilyRecall) -> None:
-    """All that was lent comes before the rest."""
+def test_what_is_like_the_best_of_a_list_belongs_to_it(lenders: FamilyRecall) -> None:
+    """Its likeness is a reason of its own, which the score holds; other questions know none."""
+    ladder = recall(lenders, "Who has the ladder that we lent?", "rajesh")
     everything = recall(lenders, "Everything we lent out", "rajesh")
 
     assert set(found(everything)[:4]) == {f"lent-{at}" for at in range(4)}
+    assert everything.results[0].features["belongs"] > 0.0
+    assert all("belongs" not in result.features for result in ladder)
+    for result in everything:
+        assert result.score == pytest.approx(sum(part.amount for part in result.contributions))
 
 
 def test_a_list_says_how_complete_it_is(lenders: FamilyRecall) -> None:
@@ -82,3 +88,16 @@ def test_a_list_reads_nothing_of_another_space(lenders: FamilyRecall) -> None:
     assert after.completeness == before.completeness
     assert "secret" in found(recall(lenders, "Everything we lent out", "priya"))
     assert all(result.space_id == HOME for result in after)
+
+
+def test_a_list_can_be_asked_without_gathering(tmp_path: Path) -> None:
+    """With the stage left out, the question's own scores make the list."""
+    config = RecallConfig(leave_out=frozenset({"gather"}))
+    with open_home(tmp_path / "without.db", config=config) as home:
+        move_in(home)
+        for at, text in enumerate((*LENT, *OTHERS)):
+            remember(home, text, doc_id=str(at))
+        answer = recall(home, "Everything we lent out", "rajesh")
+
+    assert set(found(answer)[:3]) == {"0", "1", "2"}
+    assert not any(result.features.get("belongs") for result in answer)

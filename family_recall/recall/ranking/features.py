@@ -48,6 +48,7 @@ FEATURES = (
     Feature("maxsim", 0, 1, 0, "how close each question token's closest token comes"),
     Feature("static", 0, 1, 0, "cosine by the static embedder, where it answered instead"),
     Feature("pending", 0, 1, 0, "bm25 again, for a memory that has no vector to compare yet"),
+    Feature("belongs", 0, 1, 0, "mean cosine with the best of a list that the question asks for"),
     Feature("identifier", 0, 1, 0, "how exactly it holds what the question quotes"),
     Feature("session", 0, 1, 0, "relevance of the most relevant candidate of its session"),
     Feature("entities", 0, 1, 0, "share of the things the question names that it mentions"),
@@ -121,7 +122,7 @@ _FUSED = frozenset({"rrf", "rrf_raw", "rrf_decayed", "source_prior"})
 """Features by which whatever finds a memory raises it."""
 
 RANKED_BY: Mapping[str, frozenset[str]] = {
-    "embed": _FUSED | {"cosine", "maxsim", "static"},
+    "embed": _FUSED | {"cosine", "maxsim", "static", "belongs"},
     "graph": _FUSED | {"ppr", "graph_bias"},
     "focus": _FUSED | {"near_focus"},
     "period": _FUSED | {"temporal_match"},
@@ -270,6 +271,18 @@ class _Candidates(msgspec.Struct, frozen=True):
         concerned = self.scores_of("about")
         return None if concerned is None else concerned * (0.5 + 0.5 * self.importance())
 
+    def belongs(self) -> FloatArray | None:
+        """Return the mean cosine of each body with the exemplars of a list, itself left out."""
+        exemplars, model_id = self.context.exemplars, self.context.model_id
+        if exemplars is None or model_id is None or not len(self.rows):
+            return None
+        bodies = self.context.snapshot.bodies(model_id, self.rows.ids, self.context.scope)
+        is_exemplar = among(self.rows.ids, exemplars)
+        itself = (is_exemplar & bodies.any(axis=1)).astype(np.float32)
+        similarity = bodies.dot(bodies[is_exemplar].T).sum(axis=1) - itself
+        mean: FloatArray = similarity / np.maximum(is_exemplar.sum() - itself, 1.0)
+        return mean
+
     def importance(self) -> FloatArray:
         return np.array(self.rows.importance, np.float32)
 
@@ -364,6 +377,7 @@ _COLUMNS: Mapping[str, Callable[[_Candidates], FloatArray | None]] = {
     "matters": lambda candidates: mattering(candidates.rows, candidates.context.plan),
     "tier_share": _Candidates.tier_share,
     "in_mode": _Candidates.in_mode,
+    "belongs": _Candidates.belongs,
     "identifier": lambda candidates: candidates.scores_of("identifier"),
     "concerns": _Candidates.concerns,
     "importance": _Candidates.importance,

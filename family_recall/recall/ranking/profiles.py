@@ -95,6 +95,8 @@ _BY_MODE: Mapping[str, Mapping[str, float]] = MappingProxyType(
 vectors alone, words only finding them. The kinds of the mode gain, asked for or guessed."""
 _ABOUT = MappingProxyType({"concerns": 1.0, "identity": 0.2})
 """What a question about somebody weighs beside any profile."""
+_LIST = MappingProxyType({"belongs": 0.4})
+"""What a list weighs beside the default profile: 0.4 is the best of 0.1 to 0.8 on 91 lists."""
 
 
 OPENING = Profile(
@@ -182,10 +184,13 @@ def for_mode(profile: Profile, mode: str, fixed: Mapping[str, float]) -> Profile
 def for_breadth(profile: Profile, breadth: Breadth, fixed: Mapping[str, float]) -> Profile:
     """Return a profile as it ranks questions of a breadth.
 
-    ``fixed`` are weights that a configuration has set, which stay as they are.
+    ``fixed`` are weights that a configuration has set, which stay as they are. A design's profile
+    ranks a list as any other question.
     """
     if breadth == "about":
         return reweighed(profile, {**_ABOUT, **fixed})
+    if breadth == "all" and profile.name == "default":
+        return reweighed(profile, {**_LIST, **fixed})
     return profile
 
 
