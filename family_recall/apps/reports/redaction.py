@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
 from family_recall.api.explanations import NearMiss
-from family_recall.types import (
-    Answer,
-    Rationale,
-    RecallRequest,
-    RelationResult,
-    RepliedTo,
-    Result,
-    Trace,
-    Understanding,
-)
+from family_recall.types import Answer, Rationale
 
 _FROM_PATH = re.compile(r"\S*[/\\~].*", re.DOTALL)
+
+NAMES: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("doc_id", "doc_ids", "copies", "superseded_by", "replaced_by", "focus_event_id"), "memory"
+    ),
+    "evidence": "memory",
+    **dict.fromkeys(("entities", "subject", "object", "asked_for"), "name"),
+    **dict.fromkeys(("author", "author_name", "authors"), "author"),
+    **dict.fromkeys(("session_id", "before_session"), "session"),
+    **dict.fromkeys(("terms", "uncovered"), "word"),
+    "space_id": "space",
+    "person_id": "person",
+    "relation": "relation",
+    "title": "title",
+    "url": "url",
+    "section": "section",
+    "fact_key": "key",
+    "sources": "source",
+    "labels": "label",
+}
+"""What a number stands for, by the field of an answer that holds a name or names."""
+TEXTS = frozenset(("query_text", "text", "fact_value", "question", "matched"))
+"""Fields whose texts are replaced by their lengths."""
+REASONS = frozenset(("degraded", "detail", "embedder"))
+"""Fields that may name a file, whose path may hold a person's name."""
+PLACES: Mapping[str, Any] = {"highlights": (), "passage": None, "sentence": None}
+"""Fields that say where words are in a text; nothing is left of them."""
+
+_R = TypeVar("_R")
 
 
 def redacted(
@@ -28,23 +50,10 @@ def redacted(
     """Replace texts, names, ids and the question by their lengths; numbers and times stay.
 
     A name has the same number everywhere, so links between memories stay visible. A reason ends
-    where a file path begins, because a path may contain a person's name.
+    where a file path begins.
     """
-    redact = _Redactor()
-    redacted_answer = msgspec.structs.replace(
-        answer,
-        query_text=_length(answer.query_text),
-        results=tuple(map(redact.result, answer.results)),
-        degraded=tuple(map(_without_path, answer.degraded)),
-        facts={redact("key", key): _length(value) for key, value in answer.facts.items()},
-        timeline=tuple(
-            msgspec.structs.replace(period, doc_ids=redact.all("memory", period.doc_ids))
-            for period in answer.timeline
-        ),
-        relations=tuple(map(redact.relation, answer.relations)),
-        trace=redact.trace(answer.trace),
-    )
-    return redacted_answer, tuple(map(redact.missed, missed))
+    redactor = _Redactor()
+    return redactor.record(answer), tuple(map(redactor.record, missed))
 
 
 class _Redactor:
@@ -53,130 +62,57 @@ class _Redactor:
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, int]] = {}
 
-    def __call__(self, kind: str, name: str) -> str:
+    def record(self, record: _R) -> _R:
+        """Redact a struct or dataclass, field by field."""
+        if isinstance(record, msgspec.Struct):
+            names = record.__struct_fields__
+            fields = {name: self._field(name, getattr(record, name)) for name in names}
+            if isinstance(record, Rationale):
+                fields["path"] = self._path(record)
+            return msgspec.structs.replace(record, **fields)
+        names = tuple(field.name for field in dataclasses.fields(record))  # type: ignore[arg-type]
+        fields = {name: self._field(name, getattr(record, name)) for name in names}
+        return dataclasses.replace(record, **fields)  # type: ignore[type-var]
+
+    def _field(self, name: str, value: Any) -> Any:
+        if name in PLACES:
+            return PLACES[name]
+        if name == "facts":
+            return {self._name("key", key): _length(text) for key, text in value.items()}
+        if name == "identifiers":
+            return tuple((kind, _length(text)) for kind, text in value)
+        if name == "top3":
+            return tuple((self._name("memory", doc_id), reasons) for doc_id, reasons in value)
+        if isinstance(value, str):
+            return self._text(name, value)
+        if isinstance(value, tuple):
+            return tuple(self._field(name, part) for part in value)
+        if isinstance(value, Mapping):
+            return {key: self._field(name, part) for key, part in value.items()}
+        if isinstance(value, msgspec.Struct) or dataclasses.is_dataclass(value):
+            return self.record(value)
+        return value
+
+    def _text(self, name: str, text: str) -> str:
+        if name in NAMES:
+            return self._name(NAMES[name], text)
+        if name in TEXTS:
+            return _length(text)
+        return _FROM_PATH.sub(lambda path: _length(path[0]), text) if name in REASONS else text
+
+    def _name(self, kind: str, name: str) -> str:
         numbers = self._numbers.setdefault(kind, {})
         return f"{kind} {numbers.setdefault(name, len(numbers) + 1)} {_length(name)}"
 
-    def all(self, kind: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(self(kind, name) for name in names)
-
-    def optional(self, kind: str, name: str | None) -> str | None:
-        return None if name is None else self(kind, name)
-
-    def result(self, result: Result) -> Result:
-        return msgspec.structs.replace(
-            result,
-            doc_id=self("memory", result.doc_id),
-            text=_length(result.text),
-            space_id=self("space", result.space_id),
-            author=self.optional("author", result.author),
-            author_name=self.optional("author", result.author_name),
-            title=self.optional("title", result.title),
-            session_id=self.optional("session", result.session_id),
-            url=self.optional("url", result.url),
-            section=self.optional("section", result.section),
-            fact_key=self.optional("key", result.fact_key),
-            fact_value=None if result.fact_value is None else _length(result.fact_value),
-            superseded_by=self.optional("memory", result.superseded_by),
-            copies=self.all("memory", result.copies),
-            highlights=(),
-            passage=None,
-            sentence=None,
-            reply_to=result.reply_to and self.replied_to(result.reply_to),
-            rationale=result.rationale and self.rationale(result.rationale),
-        )
-
-    def relation(self, relation: RelationResult) -> RelationResult:
-        return msgspec.structs.replace(
-            relation,
-            subject=self("name", relation.subject),
-            relation=self("relation", relation.relation),
-            object=self("name", relation.object),
-            space_id=self("space", relation.space_id),
-            evidence=self.all("memory", relation.evidence),
-            asked_for=self.optional("name", relation.asked_for),
-        )
-
-    def replied_to(self, asked: RepliedTo) -> RepliedTo:
-        return RepliedTo(
-            self("memory", asked.doc_id), _length(asked.text), self.optional("person", asked.author)
-        )
-
-    def rationale(self, rationale: Rationale) -> Rationale:
+    def _path(self, rationale: Rationale) -> tuple[str, ...]:
         """Redact a path: nodes at even positions, kinds of edges at odd ones."""
-        path = [
-            self("relation", step)
+        return tuple(
+            self._name("relation", step)
             if position % 2
-            else self("memory" if step in rationale.evidence else "name", step)
+            else self._name("memory" if step in rationale.evidence else "name", step)
             for position, step in enumerate(rationale.path)
-        ]
-        return Rationale(
-            path=tuple(path),
-            entities=self.all("name", rationale.entities),
-            evidence=self.all("memory", rationale.evidence),
         )
-
-    def trace(self, trace: Trace) -> Trace:
-        return msgspec.structs.replace(
-            trace,
-            skips=tuple(
-                msgspec.structs.replace(s, detail=_without_path(s.detail)) for s in trace.skips
-            ),
-            hits={
-                source: tuple(
-                    msgspec.structs.replace(hit, doc_id=self("memory", hit.doc_id)) for hit in hits
-                )
-                for source, hits in trace.hits.items()
-            },
-            request=trace.request and self.request(trace.request),
-            understanding=trace.understanding and self.understanding(trace.understanding),
-            top3=tuple((self("memory", doc_id), reasons) for doc_id, reasons in trace.top3),
-            embedder=trace.embedder and _without_path(trace.embedder),
-        )
-
-    def request(self, request: RecallRequest) -> RecallRequest:
-        ctx = request.ctx
-        filters = dataclasses.replace(
-            ctx.filters,
-            sources=self.all("source", ctx.filters.sources),
-            authors=self.all("author", ctx.filters.authors),
-            labels=self.all("label", ctx.filters.labels),
-            before_session=self.optional("session", ctx.filters.before_session),
-        )
-        ctx = dataclasses.replace(
-            ctx,
-            person_id=self.optional("person", ctx.person_id),
-            space_id=self.optional("space", ctx.space_id),
-            focus_event_id=self.optional("memory", ctx.focus_event_id),
-            filters=filters,
-        )
-        return RecallRequest(_length(request.query_text), ctx)
-
-    def understanding(self, understanding: Understanding) -> Understanding:
-        timespan = understanding.timespan
-        return msgspec.structs.replace(
-            understanding,
-            question=_length(understanding.question),
-            timespan=timespan
-            and msgspec.structs.replace(timespan, matched=tuple(map(_length, timespan.matched))),
-            identifiers=tuple((kind, _length(value)) for kind, value in understanding.identifiers),
-            entities=self.all("name", understanding.entities),
-            terms=self.all("word", understanding.terms),
-        )
-
-    def missed(self, miss: NearMiss) -> NearMiss:
-        explanation = dataclasses.replace(
-            miss.explanation,
-            doc_id=self("memory", miss.explanation.doc_id),
-            space_id=self("space", miss.explanation.space_id),
-            last=miss.explanation.last and self.result(miss.explanation.last),
-        )
-        return NearMiss(explanation, _length(miss.text))
 
 
 def _length(text: str) -> str:
     return f"[{len(text):,} characters]" if len(text) != 1 else "[1 character]"
-
-
-def _without_path(reason: str) -> str:
-    return _FROM_PATH.sub(lambda match: _length(match.group()), reason)

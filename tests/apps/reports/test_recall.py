@@ -32,6 +32,7 @@ from family_recall.types import (
     RecallContext,
     RecallRequest,
     RelationResult,
+    RepliedTo,
     Result,
     Skip,
     Span,
@@ -39,6 +40,7 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
+from family_recall.types.answer import Change
 from tests.page_checks import (
     CHROMIUM,
     ReadPage,
@@ -248,7 +250,12 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
               "fact_key", "fact_value", "superseded_by")  # fmt: skip
     about = {name: f"{secret}-{name}" for name in fields}
     secretive = result(
-        1, **about, copies=(f"{secret}-copy",), highlights=((0, 4),), rationale=rationale
+        1,
+        **about,
+        copies=(f"{secret}-copy",),
+        highlights=((0, 4),),
+        rationale=rationale,
+        reply_to=RepliedTo(f"{secret}-asked", f"{secret}?", secret),
     )
     full = answer(
         secretive, query=f"where is {secret}?", facts={f"{secret} key": f"{secret} value"},
@@ -285,9 +292,11 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
         ),
     )
 
-    html = page(
-        msgspec.structs.replace(full, trace=trace), budget_ms=20.0, missed=(near,), redact=True
-    )
+    secret_answer = msgspec.structs.replace(
+        full, trace=trace, uncovered=(secret,),
+        changed=(Change(f"{secret}-old", f"{secret}-new", "2026-01-01", "newer"),),
+    )  # fmt: skip
+    html = page(secret_answer, budget_ms=20.0, missed=(near,), redact=True)
 
     assert secret not in html.casefold()
     assert "[14 characters]" in html
