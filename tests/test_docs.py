@@ -18,6 +18,7 @@ from family_recall.apps.cli import main
 from family_recall.store.file.schema import SCHEMA_VERSION
 from tools.docs import reference as print_reference
 from tools.docs import run_examples as run_pages
+from tools.walks import walks
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "family_recall"
@@ -92,19 +93,21 @@ def test_every_path_of_the_architecture_exists() -> None:
     paths = set(re.findall(r"\b(?:[a-z_]+/)+(?:[a-z_0-9]+\.[a-z]+)?", ARCHITECTURE))
     paths.remove("locomo/")  # a dataset of an example
 
-    assert len(paths) > 100
+    assert len(paths) > 50
     assert not [
         path for path in paths if not any((base / path).exists() for base in (PACKAGE, ROOT))
     ]
 
 
-def test_the_architecture_names_every_folder_of_the_package() -> None:
-    """Folders of the package and of its stores each have a row in a table."""
+def test_the_architecture_is_short_and_names_every_folder_of_the_package() -> None:
+    """At most 150 lines, with each folder of the package, and of its applications and recall."""
     folders = {
         f"{file.parent.relative_to(PACKAGE).as_posix()}/"
-        for file in [*PACKAGE.glob("*/__init__.py"), *PACKAGE.glob("stores/*/__init__.py")]
+        for pattern in ("*", "apps/*", "recall/*")
+        for file in PACKAGE.glob(f"{pattern}/__init__.py")
     }
 
+    assert len(ARCHITECTURE.splitlines()) <= 150
     assert folders <= set(re.findall(r"`([a-z_/]+/)`", ARCHITECTURE))
 
 
@@ -117,12 +120,28 @@ def test_the_architecture_shows_the_layers_that_are_checked() -> None:
     assert [line.split("  ")[0] for line in shown.splitlines()] == layers[1:]
 
 
-def test_the_architecture_has_the_schema_and_a_short_glossary() -> None:
-    """The schema is the one that files have; the glossary has at most fifteen words."""
-    _, _, glossary = ARCHITECTURE.partition("## Glossary")
+def test_the_architecture_walks_where_calls_go() -> None:
+    """Each file that a walk names is passed by the call that the walk is about."""
+    files_of = {
+        title.split(":")[0].split()[-1]: re.findall(r"^ *([a-z_/]+\.py)", block, re.MULTILINE)
+        for title, block in re.findall(
+            r"^### (.*?)\n\n```\n(.*?)```", ARCHITECTURE, re.MULTILINE | re.DOTALL
+        )
+    }
+    passed = {
+        name: {Path(code.co_filename).relative_to(PACKAGE).as_posix() for code in codes}
+        for name, codes in walks().items()
+    }
 
+    assert set(files_of) == {"question", "memory", "forgetting", "evaluation"}
+    for title, name in (("question", "recall"), ("memory", "remember"), ("forgetting", "forget")):
+        assert len(files_of[title]) >= 6
+        assert set(files_of[title]) <= passed[name], title
+
+
+def test_the_architecture_names_the_schema() -> None:
+    """The schema is the one that files have."""
     assert f"One SQLite file, schema {SCHEMA_VERSION}." in ARCHITECTURE
-    assert 8 <= len(re.findall(r"^\| ", glossary, re.MULTILINE)) - 1 <= 15
 
 
 @pytest.mark.parametrize("page", [name for name, text in WRITTEN.items() if run_pages.blocks(text)])
