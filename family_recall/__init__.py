@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
-
-from family_recall.errors import FamilyRecallError
-from family_recall.types import (
-    Affect,
-    Answer,
-    AuditEntry,
-    Corrected,
-    Filters,
-    ForgetPlan,
-    Grant,
-    Hidden,
-    Memory,
-    Person,
-    Proof,
-    RecallContext,
-    RecallRequest,
-    Receipt,
-    Region,
-    Relation,
-    RelationResult,
-    Remembered,
-    RemovalPlan,
-    Result,
-    RetentionRule,
-    Selection,
-    Space,
-    Understanding,
-    Verification,
-)
 
 if TYPE_CHECKING:
     from family_recall.api import FamilyRecall, understand
+    from family_recall.errors import FamilyRecallError
+    from family_recall.types import (
+        Affect,
+        Answer,
+        AuditEntry,
+        Corrected,
+        Filters,
+        ForgetPlan,
+        Grant,
+        Hidden,
+        Memory,
+        Person,
+        Proof,
+        RecallContext,
+        RecallRequest,
+        Receipt,
+        Region,
+        Relation,
+        RelationResult,
+        Remembered,
+        RemovalPlan,
+        Result,
+        RetentionRule,
+        Selection,
+        Space,
+        Understanding,
+        Verification,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -71,8 +71,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Loaded when first asked for: importing the package loads no native library.
-    if name in {"FamilyRecall", "understand"}:
-        from family_recall import api  # noqa: PLC0415
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    homes = {"FamilyRecall": "api", "understand": "api", "FamilyRecallError": "errors"}
+    module = importlib.import_module(f"family_recall.{homes.get(name, 'types')}")
+    return globals().setdefault(name, getattr(module, name))
 
-        return getattr(api, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -230,7 +230,7 @@ def convert(path: Path, record: object, kind: type[T]) -> T:
 
     try:
         return msgspec.convert(record, kind, dec_hook=resolve)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:  # a lone surrogate
         raise ModelError(f"{path}: {error}") from error
 
 

@@ -101,6 +101,7 @@ def test_a_role_nobody_has_is_none(models: Path) -> None:
         ({"precision": "int3"}, "'int3'.*precision"),
         ({"max_tokens": 64}, "`object`, got `int`.*max_tokens"),
         ({"role": "embedder"}, "`dimensions` is missing"),
+        ({"role": "\ud800"}, "surrogates not allowed"),
     ],
 )
 def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: str) -> None:
