@@ -155,7 +155,7 @@ def measure(
             questions = synthetic.questions(n_questions, n)
             space_id = synthetic.LARGE if scope == "large" else None
             recall, planted = measure_recall(home, questions, space_id, encoder)
-            quoted = measure_identifiers(home, synthetic.order_questions(n_questions, n))
+            quoted = measure_identifiers(home, order_questions(n_questions, n))
         n_bytes = path.stat().st_size
         by_table = bytes_by_table(path)
         command = [sys.executable, "-m", "tools.bench.speed", "--start", str(path)]
@@ -170,6 +170,14 @@ def measure(
         "bytes_by_table": {name: round(size / n, 1) for name, size in by_table.items()},
         "start": {name: round(statistics.median(run[name] for run in runs), 2) for name in runs[0]},
     }
+
+
+def order_questions(n: int, n_memories: int) -> list[synthetic.Question]:
+    """Generate up to n questions that quote an order, evenly over the household."""
+    planted = synthetic.planted_at(n_memories)
+    quoted = [at for at in range(1, n_memories, synthetic.ORDER_EVERY) if at not in planted]
+    chosen = quoted[:: max(len(quoted) // n, 1)][:n]
+    return [synthetic.Question(f"What came of {synthetic.order(at)}?", f"m{at}") for at in chosen]
 
 
 def measure_ingest(home: FamilyRecall, n: int, encoder: _Timed) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -66,7 +67,7 @@ def config(**_: Any) -> Output:
         "config_file": str(file.path),
         "config_file_exists": file.exists,
         "settings": {
-            name: {"value": _json_value(value), "source": source}
+            name: {"value": str(value) if isinstance(value, Path) else value, "source": source}
             for name, (value, source) in settings.items()
         },
     }
@@ -100,7 +101,3 @@ def completion(shell: str) -> None:
     assert complete is not None  # noqa: S101 -- click knows each of the choices
     root = click.get_current_context().find_root()
     click.echo(complete(root.command, {}, "family-recall", COMPLETE_VARIABLE).source())
-
-
-def _json_value(value: object) -> str | float | None:
-    return value if value is None or isinstance(value, int | float) else str(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +159,6 @@ def evaluate(
       family-recall eval locomo/dev --limit 100 --budgets 5,20,60,300 --report locomo.html
     """
     _check_extra()
-    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
     from family_recall.apps import evaluation  # noqa: PLC0415 -- brings numpy
     from family_recall.apps.evaluation.checkpoint import DATASET_FILES  # noqa: PLC0415 -- brings numpy
 
@@ -192,8 +190,7 @@ def evaluate(
     if qrels_file is not None:
         evaluation.write_qrels(qrels_file, report.outcomes)
     if saved_file is not None:
-        record = report.to_json(outcomes=True)
-        write_text(saved_file, json.dumps(record, ensure_ascii=False))
+        report.save(saved_file)
     if report_file is not None:
         _write_page(report_file, _quality_page(report, folder if report_texts else None))
     return Output(report.to_json(), draw=lambda out: print_report(out, report))

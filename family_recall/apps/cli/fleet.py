@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,14 +114,13 @@ def evaluate(
     done, options = _run(
         "eval", catalogue, shared, profile=profile, budget_ms=budget_ms, rerank=allow_cross_encoder
     )
-    from family_recall.api.files import write_text  # noqa: PLC0415 -- brings SQLite
     from family_recall.apps import fleet as fleets  # noqa: PLC0415 -- brings numpy
 
     if not any(row["error"] is None for row in done.rows):
         return _output("eval", done)
     report = fleets.report(catalogue, done.rows, options, seed=seed)
     if saved is not None:
-        write_text(saved, json.dumps(report.to_json(outcomes=True), ensure_ascii=False))
+        report.save(saved)
     _warn(done)
     return Output(
         report.to_json() | _counts(done),

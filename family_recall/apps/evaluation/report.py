@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from family_recall.api.files import write_text
 from family_recall.apps.evaluation import measures
 from family_recall.apps.evaluation.alternatives import Ablation, BaselineComparison, BudgetResult
 from family_recall.apps.evaluation.measures import Interval
@@ -61,6 +64,14 @@ class EvaluationReport:
         """Return every field; ``outcomes`` only when requested."""
         names = [f.name for f in dataclasses.fields(self) if outcomes or f.name != "outcomes"]
         return {name: plain(getattr(self, name)) for name in names}
+
+    def save(self, path: Path) -> None:
+        """Write the report with its outcomes as JSON, to be compared with others.
+
+        Raises:
+            StoreError: If it cannot be written.
+        """
+        write_text(path, json.dumps(self.to_json(outcomes=True), ensure_ascii=False))
 
 
 def summarise(outcomes: Sequence[Outcome], *, seed: int) -> dict[str, Any]:

@@ -154,13 +154,6 @@ def order(at: int) -> str:
     return f"order #{700_000 + at}"
 
 
-def order_questions(n: int, n_memories: int) -> list[Question]:
-    """Generate up to n questions that quote an order, evenly over the household."""
-    quoted = [at for at in range(1, n_memories, ORDER_EVERY) if at not in planted_at(n_memories)]
-    chosen = quoted[:: max(len(quoted) // n, 1)][:n]
-    return [Question(f"What came of {order(at)}?", f"m{at}") for at in chosen]
-
-
 def questions(n: int, n_memories: int, *, seed: int = 0) -> list[Question]:
     """Generate n questions: the planted ones first, then some about frequent words.
 

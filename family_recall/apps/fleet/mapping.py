@@ -174,7 +174,7 @@ def memory_limit(mib: int | None) -> Iterator[None]:
     What asks for more raises ``MemoryError``, or what a library makes of it; a native library may
     end the process instead, and the household counts as one whose worker died.
     """
-    used = _allocated()
+    used = _status("VmData")
     if mib is None or used is None or resource is None:
         yield
         return
@@ -193,10 +193,6 @@ def resident_mib() -> float:
     """Return the memory that this process holds now, in MiB; 0 where that is not known."""
     value = _status("VmRSS")
     return 0.0 if value is None else value / _MIB
-
-
-def _allocated() -> int | None:
-    return _status("VmData")
 
 
 def _status(name: str) -> int | None:

@@ -267,11 +267,10 @@ def _forgotten(path: Path, entry: Entry, options: Options, now: str) -> list[str
     with open_household(path, entry, options) as home:
         receipts = home.erasure.receipts()
     moments = ((receipt.at, receipt.undo_until) for receipt in receipts)
-    return [undo or at for at, undo in moments if undo is None or _is_over(undo, now)]
-
-
-def _is_over(moment: str, now: str) -> bool:
-    return dt.datetime.fromisoformat(moment) <= dt.datetime.fromisoformat(now)
+    end = dt.datetime.fromisoformat(now)
+    return [
+        undo or at for at, undo in moments if undo is None or dt.datetime.fromisoformat(undo) <= end
+    ]
 
 
 def options_record(options: Options) -> dict[str, str]:

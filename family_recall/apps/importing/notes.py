@@ -58,7 +58,7 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     """
     about, body, at_line = _parts(text, name)
     body = visible(body)
-    title = _word(about.get("title")) or _first_heading(body) or _stem(key)
+    title = _word(about.get("title")) or _first_heading(body) or Path(key).stem
     fields: dict[str, object] = {"title": title, "labels": _labels(about)}
     day = _date(about, text, key, name, settings)
     if day is not None and not plausible(day):
@@ -164,10 +164,6 @@ def _labels(about: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _word(value: object) -> str:
     return visible(str(value)).strip()[:1000] if isinstance(value, str | int | float) else ""
-
-
-def _stem(key: str) -> str:
-    return Path(key).stem
 
 
 def _first_heading(body: str) -> str:

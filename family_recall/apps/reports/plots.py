@@ -37,7 +37,6 @@ STYLE = ("colours.css", "page.css", "plots.css")
 """Style sheets of a page with plots."""
 
 _INCH = 72  # units of matplotlib's SVG
-_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
 @dataclass(frozen=True, slots=True)
