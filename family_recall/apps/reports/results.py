@@ -95,7 +95,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "other": (
         *("tier", "tier_share", "in_mode", "importance", "matters", "personalization", "emotion"),
         *("affect_compat", "identity", "length", "rrf", "rrf_raw", "rrf_decayed", "source_prior"),
-        *("inherited", "withheld", "rejected"),
+        *("belongs", "inherited", "withheld", "rejected"),
     ),
 }
 """Features that share a colour, by what they look at: five colours, as many as can be told apart.
