@@ -89,13 +89,13 @@ def _moment(moment: dt.datetime) -> str:
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "words": ("bm25", "bm25_squared", "related_words", "identifier", "pending"),
-    "meaning": ("maxsim", "cosine", "static", "cross_encoder"),
+    "meaning": ("maxsim", "cosine", "static", "belongs", "cross_encoder"),
     "links": ("session", "ppr", "graph_bias", "entities", "near_focus", "evidence", "concerns"),
     "time": ("temporal_match", "recency", "tells_when", "event_kind"),
     "other": (
         *("tier", "tier_share", "in_mode", "importance", "matters", "personalization", "emotion"),
         *("affect_compat", "identity", "length", "rrf", "rrf_raw", "rrf_decayed", "source_prior"),
-        *("belongs", "inherited", "withheld", "rejected"),
+        *("inherited", "withheld", "rejected"),
     ),
 }
 """Features that share a colour, by what they look at: five colours, as many as can be told apart.
