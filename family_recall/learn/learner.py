@@ -18,7 +18,6 @@ from family_recall.learn.samples import (
     SHOWN,
     feature_values,
     pairs_of,
-    vectors_of,
     why_not_learnable,
 )
 from family_recall.recall.dataflow import Profile
@@ -159,7 +158,6 @@ class Learner:
                 question=question_hash(person_id, answer.query_text),
                 accepted=accepted,
                 weight=float(weight),
-                kind=vectors_of(answer),
                 features=tuple(shipped.weights),
                 shown=() if why is not None else shown,
                 asked=asked,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.recall.dataflow import Kind
 from family_recall.store.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
@@ -83,14 +82,6 @@ def feature_values(
         ],
         np.float32,
     )  # fmt: skip
-
-
-def vectors_of(answer: Answer) -> Kind:
-    """Return which vectors an answer's ranking rests on."""
-    if answer.trace.embedder is None:
-        return "words"
-    by_static = any(span.stage == "embed_static" for span in answer.trace.spans)
-    return "static" if by_static else "full"
 
 
 def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pairs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import apsw
 import numpy as np
@@ -78,9 +78,8 @@ class FeedbackEntry:
     """One person's feedback on one result, ``memory``.
 
     ``question`` is a hash, and ``asked`` a sketch; ``weight`` is in (0, 1], below 1 for feedback
-    that was only implied; ``kind`` says which vectors the ranking rested on; ``features`` name the
-    values of each of ``shown``, the results in the order of ranks, the one with feedback among
-    them.
+    that was only implied; ``features`` name the values of each of ``shown``, the results in the
+    order of ranks, the one with feedback among them.
     """
 
     memory: int
@@ -88,7 +87,6 @@ class FeedbackEntry:
     question: bytes
     accepted: bool
     weight: float
-    kind: Literal["full", "static", "words"]
     features: tuple[str, ...]
     shown: tuple[ShownResult, ...]
     asked: QuestionSketch | None = field(default=None, compare=False)
@@ -138,11 +136,11 @@ class FeedbackLog:
         """Store an entry, delete the oldest ones beyond the limit, and return its number."""
         person = self._person_no(person_id)
         self.connection.execute(
-            "INSERT INTO feedback(person, memory, at_s, question, accepted, weight, kind,"
-            " features, asked) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO feedback(person, memory, at_s, question, accepted, weight,"
+            " features, asked) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 person, entry.memory, entry.at_s, entry.question, entry.accepted, entry.weight,
-                entry.kind, " ".join(entry.features), entry.asked and entry.asked.to_text(),
+                " ".join(entry.features), entry.asked and entry.asked.to_text(),
             ),
         )  # fmt: skip
         no = int(self.connection.last_insert_rowid())
@@ -175,12 +173,12 @@ class FeedbackLog:
                 shown.setdefault(no, []).append(result)
         return [
             FeedbackEntry(
-                memory, at_s, question, bool(accepted), weight, kind,
+                memory, at_s, question, bool(accepted), weight,
                 tuple(features.split()), tuple(shown.get(no, ())),
             )
-            for no, memory, at_s, question, accepted, weight, kind, features in sql.rows(
+            for no, memory, at_s, question, accepted, weight, features in sql.rows(
                 self.connection,
-                "SELECT no, memory, at_s, question, accepted, weight, kind, features"
+                "SELECT no, memory, at_s, question, accepted, weight, features"
                 " FROM feedback WHERE person = ? ORDER BY no",
                 (person,),
             )
@@ -213,8 +211,31 @@ class FeedbackLog:
         return None if row is None else dict(json.loads(row[0]))
 
     def last_step(self, person_id: str) -> LearningStep | None:
-        """Return a person's last step; None if there is none."""
-        return last_step(self.connection, person_id)
+        """Return a person's last step; None if there is none, or a damaged or newer one."""
+        try:
+            row = sql.row(
+                self.connection,
+                "SELECT l.record FROM learned l JOIN person p ON p.no = l.person"
+                " WHERE p.person_id = ? ORDER BY l.no DESC LIMIT 1",
+                (person_id,),
+            )
+            return None if row is None else _read(json.loads(row[0]))
+        except MALFORMED:
+            return None
+
+    def verdicts(self, person_id: str) -> tuple[Verdict, ...]:
+        """List what one person said outright of memories they once rejected, the newest first."""
+        return tuple(
+            Verdict(memory, question, bool(accepted), _sketch(asked))
+            for memory, question, accepted, asked in sql.rows(
+                self.connection,
+                "WITH own AS (SELECT * FROM feedback WHERE weight = 1.0"
+                "  AND person = (SELECT no FROM person WHERE person_id = ?))"
+                " SELECT memory, question, accepted, CAST(asked AS BLOB) FROM own"
+                " WHERE memory IN (SELECT memory FROM own WHERE NOT accepted) ORDER BY no DESC",
+                (person_id,),
+            )
+        )
 
     def put_step(self, person_id: str, no: int, at_s: float, step: LearningStep) -> None:
         """Store the step learned from an entry, and delete the oldest ones beyond the limit."""
@@ -273,35 +294,6 @@ class FeedbackLog:
 
     def _person_no(self, person_id: str) -> int:
         return Household(self.connection).person_no(person_id)
-
-
-def last_step(connection: apsw.Connection, person_id: str) -> LearningStep | None:
-    """Return a person's last step; None if there is none, or a damaged or newer one."""
-    try:
-        row = sql.row(
-            connection,
-            "SELECT record FROM learned"
-            " WHERE person = (SELECT no FROM person WHERE person_id = ?) ORDER BY no DESC LIMIT 1",
-            (person_id,),
-        )
-        return None if row is None else _read(json.loads(row[0]))
-    except MALFORMED:
-        return None
-
-
-def verdicts(connection: apsw.Connection, person_id: str) -> tuple[Verdict, ...]:
-    """List what one person said outright of memories they once rejected, the newest first."""
-    return tuple(
-        Verdict(memory, question, bool(accepted), _sketch(asked))
-        for memory, question, accepted, asked in sql.rows(
-            connection,
-            "WITH own AS (SELECT * FROM feedback WHERE weight = 1.0"
-            "  AND person = (SELECT no FROM person WHERE person_id = ?))"
-            " SELECT memory, question, accepted, CAST(asked AS BLOB) FROM own"
-            " WHERE memory IN (SELECT memory FROM own WHERE NOT accepted) ORDER BY no DESC",
-            (person_id,),
-        )
-    )
 
 
 def _sketch(asked: bytes | None) -> QuestionSketch | None:

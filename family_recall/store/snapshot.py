@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall.store.feedback import LearningStep, Verdict, last_step, verdicts
+from family_recall.store.feedback import FeedbackLog, LearningStep, Verdict
 from family_recall.store.graph_queries import GraphQueries
 from family_recall.store.household import Access, Partition
 from family_recall.store.memory_queries import MemoryQueries
@@ -39,7 +39,7 @@ class Snapshot(WordSearch, VectorSearch, GraphQueries, MemoryQueries, TimelineQu
         if person_id is None:
             return None
         return self._unchanged.get(
-            ("learned", person_id), lambda: last_step(self._connection, person_id)
+            ("learned", person_id), lambda: FeedbackLog(self._connection).last_step(person_id)
         )
 
     def verdicts(self, person_id: str | None) -> tuple[Verdict, ...]:
@@ -47,5 +47,5 @@ class Snapshot(WordSearch, VectorSearch, GraphQueries, MemoryQueries, TimelineQu
         if person_id is None:
             return ()
         return self._unchanged.get(
-            ("verdicts", person_id), lambda: verdicts(self._connection, person_id)
+            ("verdicts", person_id), lambda: FeedbackLog(self._connection).verdicts(person_id)
         )

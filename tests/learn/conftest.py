@@ -31,7 +31,7 @@ def entry(
         for at, row in enumerate(rows)
     )
     return FeedbackEntry(
-        shown[on].memory, 0.0, b"%d" % question, accepted, weight, "full", NAMES, shown
+        shown[on].memory, 0.0, b"%d" % question, accepted, weight, NAMES, shown
     )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ INSERT INTO identifier SELECT 1, 'INV' || :no, min(id) FROM memory;
 INSERT INTO mentioned_time SELECT min(id), :no, :no + 1, 1.0 FROM memory;
 INSERT INTO relation SELECT :no, subject, 'knows ' || :no, object, 1.0, NULL, NULL, 1.0, '[]', NULL
   FROM relation LIMIT 1;
-INSERT INTO feedback SELECT :no, :no, memory, at_s, question, accepted, weight, kind, features,
+INSERT INTO feedback SELECT :no, :no, memory, at_s, question, accepted, weight, features,
   '{}', asked FROM feedback WHERE no = 1;
 INSERT INTO shown SELECT :no, rank, memory, feature_values FROM shown WHERE feedback = 1 LIMIT 1;
 INSERT INTO learned SELECT :no, 2, :no, at_s, '{}' FROM feedback WHERE no = 1;

@@ -44,7 +44,7 @@ def entry(memory: int = 5, *others: int) -> FeedbackEntry:
         ShownResult(one, rank, np.array([rank / 3, 0.1], np.float32))
         for rank, one in enumerate((memory, *others), start=1)
     )
-    return FeedbackEntry(memory, 12.5, b"12345678", True, 0.5, "full", ("bm25", "cosine"), shown)
+    return FeedbackEntry(memory, 12.5, b"12345678", True, 0.5, ("bm25", "cosine"), shown)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_what_is_put_is_read(log: FeedbackLog) -> None:
     (read,) = log.entries("ana", {0})
 
     assert (read.memory, read.at_s, read.question, read.accepted) == (5, 12.5, b"12345678", True)
-    assert (read.weight, read.kind, read.features) == (0.5, "full", ("bm25", "cosine"))
+    assert (read.weight, read.features) == (0.5, ("bm25", "cosine"))
     assert [(one.memory, one.rank, one.values.tolist()) for one in read.shown] == [
         (one.memory, one.rank, one.values.tolist()) for one in entry(5, 6).shown
     ]

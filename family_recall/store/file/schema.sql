@@ -173,7 +173,6 @@ CREATE TABLE feedback(
   at_s REAL NOT NULL CONSTRAINT at_s CHECK(at_s BETWEEN -62104200000.0 AND 253370900000.0), question BLOB NOT NULL,
   accepted INTEGER NOT NULL CONSTRAINT accepted CHECK(accepted IN (0, 1)),
   weight REAL NOT NULL CONSTRAINT weight CHECK(weight > 0.0 AND weight <= 1.0),
-  kind TEXT NOT NULL CONSTRAINT kind CHECK(kind IN ('full', 'static', 'words')),
   features TEXT NOT NULL,
   guard TEXT CONSTRAINT guard CHECK(
     guard IS NULL OR CASE WHEN json_valid(guard) THEN json_type(guard) = 'object' ELSE FALSE END),
