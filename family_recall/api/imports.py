@@ -22,7 +22,7 @@ from family_recall.errors import (
     UnconfirmedError,
 )
 from family_recall.remember.derived import content_hash
-from family_recall.store.versions import SourceEntry
+from family_recall.store.versions import Version
 from family_recall.types import Imported, Memory, Omission, Person, Relation
 from family_recall.types.browsing import FORMATS, Format
 from family_recall.types.progress import StepCallback
@@ -54,7 +54,7 @@ class _Plan:
     """What a file says that is not stored yet, and what is stored that it no longer says."""
 
     changed: list[tuple[Memory, Draft]]
-    entries: dict[str, list[SourceEntry]]
+    entries: dict[str, list[Version]]
     withdrawn: list[str]
     created: int
     unchanged: int
@@ -157,9 +157,9 @@ def _plan(
     memories: Iterable[tuple[Memory, Draft]],
     reading: Reading,
     source: str,
-    stored: Iterable[SourceEntry],
+    stored: Iterable[Version],
 ) -> _Plan:
-    entries = defaultdict[str, list[SourceEntry]](list)
+    entries = defaultdict[str, list[Version]](list)
     for entry in stored:
         entries[entry.doc_id].append(entry)
     plan = _Plan([], entries, [], 0, 0)

@@ -15,7 +15,7 @@ from family_recall.api.keywords import memory_of
 from family_recall.errors import InvalidMemoryError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.store.transaction import Transaction, WriteTransaction
-from family_recall.store.versions import Criteria, SourceEntry, Version
+from family_recall.store.versions import Criteria, Version
 from family_recall.types import Imported, Receipt, Remembered, SourceCount
 from family_recall.types.checked import checked
 from family_recall.types.memory import MemoryFields
@@ -232,9 +232,7 @@ def prefix_of(source: str) -> str:
     return f"{source.replace('%', '%25').replace('/', '%2F')}/"
 
 
-def end_relations(
-    engine: Engine, writing: WriteTransaction, entries: Iterable[SourceEntry]
-) -> None:
+def end_relations(engine: Engine, writing: WriteTransaction, entries: Iterable[Version]) -> None:
     """Remove the relations that rest on what is about to be withdrawn or replaced, alone."""
     ended = writing.relations.remove_evidence(frozenset(entry.id for entry in entries))
     if ended:
@@ -243,7 +241,7 @@ def end_relations(
 
 
 def withdraw_entries(
-    engine: Engine, writing: WriteTransaction, entries: Iterable[SourceEntry], now_s: float
+    engine: Engine, writing: WriteTransaction, entries: Iterable[Version], now_s: float
 ) -> int:
     """Withdraw some memories of a source, with the relations that rest on them; return how many."""
     ended = list(entries)

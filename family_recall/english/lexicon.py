@@ -79,3 +79,17 @@ COMPOUNDS = frozenset(
     "half term terms sale sales bank exams market markets season shopping fair concert play".split()
 )
 """Words that make a thing, or a period nobody can know, of the season or holiday before them."""
+
+TIME_STEMS = (
+    *(
+        "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
+        " januari februari march april june juli august septemb octob novemb decemb"
+        " mondai tuesdai wednesdai thursdai fridai saturdai sundai summer winter autumn christma"
+        " easter"
+    ).split(),
+    *map(str, range(1900, 2100)),
+)
+"""Stems of time expressions: a day, a month, a year, ago.
+
+Those with another common meaning (*may*, *fall*, *even* of *evening*) are left out.
+"""

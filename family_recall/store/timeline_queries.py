@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,6 @@ LASTING, OWN, MENTIONED, WRITTEN = 1.0, 0.8, 0.5, 0.3
 """How surely a memory is about somebody: a fact, profile or milestone that mentions them, one that
 they wrote of themselves, any other memory that mentions them, and a fact they wrote."""
 
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself)\b", re.IGNORECASE)
 _ENTITIES = "t.entity IN (SELECT value FROM carray(?))"
 # Epoch seconds of the years 1 to 9999: any other moment comes from a damaged disk.
 _MOMENTS = "-62135650000 AND 253402345000"
@@ -182,11 +180,13 @@ class TimelineQueries(Reader):
             for text, author, event_type, fact_key, fact_value, moment in rows
         ]
 
-    def about(self, entities: Sequence[int], scope: Scope, k: int) -> Hits:
+    def about(
+        self, entities: Sequence[int], scope: Scope, k: int, speaks_of_self: Callable[[str], bool]
+    ) -> Hits:
         """Find up to k memories about some entities, in each partition.
 
-        The score says how surely: see :data:`LASTING`. The surest come first, and of those alike
-        the newest.
+        The score says how surely: see :data:`LASTING`; ``speaks_of_self`` reads the beginning of a
+        text. The surest come first, and of those alike the newest.
         """
         condition, values = scope_sql.visible(scope)
         best: dict[int, float] = {}
@@ -204,8 +204,8 @@ class TimelineQueries(Reader):
                 (own, *id_range(partition), *values, own, k),
             )
             for memory, text, mentioned in rows:
-                of_themselves = _FIRST_PERSON.search(text) is not None
-                best[memory] = LASTING if mentioned else OWN if of_themselves else WRITTEN
+                own_words = OWN if speaks_of_self(text) else WRITTEN
+                best[memory] = LASTING if mentioned else own_words
             rows = sql.rows(
                 self._connection,
                 "SELECT DISTINCT m.id FROM carray(?) e CROSS JOIN mentioned t ON t.entity = e.value"

@@ -30,23 +30,13 @@ class Version:
     recorded_s: float
     past: bool
     view: int
-    author_name: str | None = None
+    author_name: str | None
+    content_hash: bytes
 
     @property
     def memory(self) -> tuple[str, str]:
         """The space and doc_id of the memory it is a version of."""
         return self.space_id, self.doc_id
-
-
-@dataclass(frozen=True, slots=True)
-class SourceEntry:
-    """A current memory of a source, or a redacted view of it (``view`` above 0)."""
-
-    id: int
-    space_id: str
-    doc_id: str
-    view: int
-    content_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +136,15 @@ class Versions:
             " GROUP BY source ORDER BY source",
         )
 
-    def of_source(self, source: str, doc_id: str | None = None) -> list[SourceEntry]:
+    def of_source(self, source: str, doc_id: str | None = None) -> list[Version]:
         """List the current memories of a source, or those of one id, with their redacted views."""
-        return [
-            SourceEntry(no, space_id, doc_id, view, bytes(content_hash))
-            for no, space_id, doc_id, view, content_hash in sql.rows(
-                self.connection,
-                "SELECT v.id, s.space_id, v.doc_id, v.redacted_view, v.content_hash"
-                " FROM memory m JOIN space s ON s.no = m.space"
-                " JOIN memory v ON v.space = m.space AND v.doc_id = m.doc_id"
-                " AND v.superseded_s IS NULL WHERE m.source = ?1 AND m.redacted_view = 0"
-                " AND m.superseded_s IS NULL AND coalesce(?2, m.doc_id) = m.doc_id ORDER BY v.id",
-                (source, doc_id),
-            )
-        ]
+        originals = (
+            "SELECT o.space, o.doc_id FROM memory o WHERE o.source = ?1 AND o.redacted_view = 0"
+            " AND o.superseded_s IS NULL AND coalesce(?2, o.doc_id) = o.doc_id"
+        )
+        return self._load(
+            (f"m.superseded_s IS NULL AND (m.space, m.doc_id) IN ({originals})", (source, doc_id))
+        )
 
     def mentioning(self, partitions: Collection[int], person_id: str) -> list[int]:
         """List the current memories of some partitions that mention a person."""
@@ -173,24 +158,24 @@ class Versions:
         )
         return [memory for (memory,) in rows]
 
-    def n_having_as_context(self, ids: Sequence[int]) -> int:
-        """Count the other memories that have one of these as their context."""
-        (n,) = sql.row(
+    def having_as_context(self, ids: Sequence[int]) -> list[int]:
+        """List the other memories that have one of these as their context."""
+        rows = sql.rows(
             self.connection,
-            "SELECT count(*) FROM memory WHERE context_id IN (SELECT value FROM json_each(?1))"
-            " AND id NOT IN (SELECT value FROM json_each(?1))",
+            "SELECT id FROM memory WHERE context_id IN (SELECT value FROM json_each(?1))"
+            " AND id NOT IN (SELECT value FROM json_each(?1)) ORDER BY id",
             (json.dumps(list(ids)),),
         )
-        return int(n)
+        return [memory for (memory,) in rows]
 
     def _load(self, condition: Condition) -> list[Version]:
         where, values = condition
         return [
-            Version(no, space_id, doc_id, author, text, at, recorded_s, bool(past), view, name)
-            for no, space_id, doc_id, author, text, at, recorded_s, past, view, name in sql.rows(
+            Version(memory, space_id, doc_id, author, text, at, recorded_s, bool(past), *rest)
+            for memory, space_id, doc_id, author, text, at, recorded_s, past, *rest in sql.rows(
                 self.connection,
                 "SELECT m.id, s.space_id, m.doc_id, m.author, m.text, m.occurred_at, m.recorded_s,"
-                f" m.superseded_s IS NOT NULL, m.redacted_view, {name_of('m')}"
+                f" m.superseded_s IS NOT NULL, m.redacted_view, {name_of('m')}, m.content_hash"
                 f" FROM memory m JOIN space s ON s.no = m.space WHERE {where} ORDER BY m.id",
                 values,
             )

@@ -83,23 +83,6 @@ def stem_number(stem: str) -> int:
     return zlib.crc32(stem.encode())
 
 
-_TIME_STEMS = (
-    "yesterdai todai tonight tomorrow ago last next week weekend month year morn recent"
-    " januari februari march april june juli august septemb octob novemb decemb"
-    " mondai tuesdai wednesdai thursdai fridai saturdai sundai summer winter autumn christma easter"
-).split()
-
-
-@functools.cache
-def time_words() -> npt.NDArray[np.uint32]:
-    """Return the numbers of the stems of time expressions: a day, a month, a year, ago.
-
-    Those with another common meaning (*may*, *fall*, *even* of *evening*) are left out.
-    """
-    years = (str(year) for year in range(1900, 2100))
-    return np.array([stem_number(stem) for stem in (*_TIME_STEMS, *years)], np.uint32)
-
-
 class RowWords(msgspec.Struct, frozen=True):
     """The stemmed words of some rows, one row after the other, ascending within each.
 

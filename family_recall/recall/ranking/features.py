@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
+from family_recall.english.lexicon import TIME_STEMS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.recall.ranking import bm25
 from family_recall.recall.ranking.bm25 import related_share
@@ -23,10 +24,15 @@ from family_recall.recall.ranking.temporal import NO_MENTIONS, mattering, of_kin
 from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.store.passages import PassageWords
-from family_recall.store.words import time_words
+from family_recall.store.words import stem_number
 from family_recall.types import FloatArray, IdArray, kinds_of
 
 DAY_S = 86_400.0
+
+
+@functools.cache
+def _time_words() -> npt.NDArray[np.uint32]:
+    return np.array([stem_number(stem) for stem in TIME_STEMS], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +270,7 @@ class _Candidates(msgspec.Struct, frozen=True):
             return None
         rows = self.rows
         names_time = np.zeros(len(rows), np.float32)
-        names_time[rows.words.rows_with(time_words(), rows.words.in_body)] = 1.0
+        names_time[rows.words.rows_with(_time_words(), rows.words.in_body)] = 1.0
         return names_time
 
     def concerns(self) -> FloatArray | None:

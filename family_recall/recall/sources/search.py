@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from family_recall.encoders.base import Encoding
+from family_recall.english import Statement
 from family_recall.recall.dataflow import QueryContext, Run
 from family_recall.store.timeline_queries import OWN
 
@@ -121,7 +122,8 @@ def search_about(context: QueryContext) -> Run:
     if plan.about_family:
         newest = snapshot.newest(scope, k, lasting=True)
         return Run("about", newest.ids[:k], np.ones(len(newest.ids[:k]), np.float32))
-    hits = snapshot.about([entity.id for entity in plan.about], scope, k)
+    entities = [entity.id for entity in plan.about]
+    hits = snapshot.about(entities, scope, k, lambda text: Statement(text).speaks_of_self)
     # What says whom they are related to is about them, whether it names them or not.
     evidence = np.array(sorted(set(plan.relation_evidence) - set(hits.ids.tolist())), np.int64)
     said = np.full(len(evidence), OWN, np.float32)

@@ -233,12 +233,6 @@ def runs_of(data: bytes) -> Words64:
     return runs
 
 
-def as_bytes(runs: Words64) -> list[bytes]:
-    """Return runs as 8 bytes each."""
-    packed = runs.astype("<u8").tobytes()
-    return [packed[start : start + RUN] for start in range(0, len(packed), RUN)]
-
-
 def _marks_of(runs: Words64) -> Words64:
     """Return the products of runs by an odd number, which no two runs share.
 

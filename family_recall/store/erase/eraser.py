@@ -1,7 +1,9 @@
 """Deletes memories by row id, with everything derived from them, and records what was deleted.
 
 Text goes with its words, its place as another memory's context, its vectors, edges, mentions,
-identifiers, feedback, and the relations that rested on it alone. What becomes of the entities it
+identifiers, feedback, and the relations that rested on it alone. A memory is found by the words of
+its context too, the memory before it in its session; the one before an erased one takes its place
+as the context of the next. What becomes of the entities it
 mentioned is decided by :mod:`family_recall.forget`; its bytes in the file are looked for by
 :mod:`family_recall.store.erase.verification`.
 """
@@ -11,15 +13,13 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from family_recall.store import memories, vector_tables
-from family_recall.store.erase.session_context import SessionContext
+from family_recall.store import graph, memories, vector_tables
 from family_recall.store.file import sql
 from family_recall.store.file.schema import partition_of
-from family_recall.store.graph import remove_node
 from family_recall.store.memories import StoredMemory
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.vector_tables import overwrite, vector_bytes
@@ -75,7 +75,8 @@ class Eraser:
         self._connection = writing.connection
         self._words = writing.words
         self._relations = writing.relations
-        self._context = SessionContext(writing.connection, next_weight)
+        self._versions = writing.versions
+        self._next_weight = next_weight
         self._vec0 = writing.vec0
 
     def erase(self, memories: Iterable[int]) -> Erased:
@@ -87,7 +88,7 @@ class Eraser:
         erased.entities |= self._mentioned_by(ids)
         erased.people |= self._people_who_lose_feedback(ids)
         stems = self._words.stems_of(ids)
-        followers = self._context.having_as_context(ids)
+        followers = self._versions.having_as_context(ids)
         erased.counts.update(self._counts(ids))
         self._words.remove([*ids, *followers])
         self._subtract_from_partitions(ids)
@@ -96,7 +97,7 @@ class Eraser:
             erased.counts["relation"] += 1
             erased.entities |= {relation["subject"], relation["object"]}
         for memory in ids:
-            remove_node(self._connection, memory)
+            graph.remove_node(self._connection, memory)
         vector_tables.remove(self._connection, ids, vec0=self._vec0)
         if not self._vec0:
             overwrite(self._connection, ids)
@@ -104,7 +105,7 @@ class Eraser:
             if table not in {"memory", "edge"}:
                 self._delete(table, column, ids)
         self._delete("memory", "id", ids)
-        self._context.set(self._context.contexts(followers))
+        self._set_contexts(self._contexts(followers))
         self._words.add(followers)
         self.clear_copies()
         erased.stems = self._words.unused(stems)
@@ -119,12 +120,7 @@ class Eraser:
 
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return whole rows of memories, by column, from which :meth:`restore` makes them again."""
-        columns = [
-            name
-            for (name,) in sql.rows(
-                self._connection, "SELECT name FROM pragma_table_info('memory')"
-            )
-        ]
+        columns = sql.columns(self._connection, "memory")
         rows = sql.rows(
             self._connection,
             f"SELECT {', '.join(columns)} FROM memory"
@@ -160,7 +156,7 @@ class Eraser:
             ids.append(row["id"])
         self._connection.executemany(
             "UPDATE memory SET context_id = ? WHERE id = ?",
-            [(context, memory) for memory, context in self._context.contexts(ids).items()],
+            [(context, memory) for memory, context in self._contexts(ids).items()],
         )
         return memories.load(
             self._connection,
@@ -171,10 +167,61 @@ class Eraser:
 
     def update_contexts_after(self, ids: Sequence[int]) -> None:
         """Update the contexts of the memories that come after some restored ones."""
-        moved = sorted({after for memory in ids for after in self._context.after(memory)} - {*ids})
+        moved = sorted({after for memory in ids for after in self._after(memory)} - {*ids})
         self._words.remove(moved)
-        self._context.set(self._context.contexts(moved))
+        self._set_contexts(self._contexts(moved))
         self._words.add(moved)
+
+    def _after(self, memory: int) -> list[int]:
+        """List the memories after one in its session: the next current one, all superseded ones."""
+        rows = sql.rows(
+            self._connection,
+            "SELECT n.id, n.superseded_s IS NULL FROM memory m JOIN memory n ON n.space = m.space"
+            " AND n.session_id = m.session_id AND n.id >> 40 = m.id >> 40"
+            " AND (n.order_s, n.id) > (m.order_s, m.id)"
+            " WHERE m.id = ? ORDER BY n.order_s, n.id",
+            (memory,),
+        )
+        current = [after for after, is_current in rows if is_current]
+        return [*current[:1], *(after for after, is_current in rows if not is_current)]
+
+    def _contexts(self, ids: Sequence[int]) -> dict[int, int | None]:
+        """Return which memory now comes before each of some memories.
+
+        A superseded memory keeps what came before it when it was superseded.
+        """
+        contexts: dict[int, int | None] = {}
+        for memory in ids:
+            row = sql.row(
+                self._connection,
+                "SELECT p.id FROM memory m JOIN memory p ON p.space = m.space"
+                " AND p.session_id = m.session_id AND p.id >> 40 = m.id >> 40"
+                " AND (p.order_s, p.id) < (m.order_s, m.id)"
+                " WHERE m.id = ? AND CASE WHEN m.superseded_s IS NULL THEN p.superseded_s IS NULL"
+                "  ELSE p.recorded_s <= m.superseded_s AND p.doc_id <> m.doc_id"
+                "   AND (p.superseded_s IS NULL OR p.superseded_s > m.superseded_s) END"
+                " ORDER BY p.order_s DESC, p.id DESC LIMIT 1",
+                (memory,),
+            )
+            contexts[memory] = row[0] if row else None
+        return contexts
+
+    def _set_contexts(self, contexts: Mapping[int, int | None]) -> None:
+        """Write the contexts of memories, and the edges between them."""
+        self._connection.executemany(
+            "UPDATE memory SET context_id = ? WHERE id = ?",
+            [(context, memory) for memory, context in contexts.items()],
+        )
+        rows = sql.rows(
+            self._connection,
+            "SELECT context_id, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+            " AND superseded_s IS NULL AND context_id IS NOT NULL",
+            (json.dumps(list(contexts)),),
+        )
+        graph.add_edges(
+            self._connection,
+            [(context, memory, self._next_weight, "next") for context, memory in rows],
+        )
 
     def _read(self, ids: Sequence[int]) -> list[ErasedRow]:
         rows = sql.rows(

@@ -187,8 +187,8 @@ class ArchiveLoader:
 def _columns(connection: apsw.Connection, table: str) -> dict[str, str]:
     """Return the columns of a table that are exported, in order, with their types."""
     derived = _DERIVED.get(table, frozenset())
-    rows = sql.rows(connection, "SELECT name, type FROM pragma_table_info(?, 'main')", (table,))
-    return {name: declared for name, declared in rows if name not in derived}
+    columns = sql.columns(connection, table)
+    return {name: declared for name, declared in columns.items() if name not in derived}
 
 
 def _condition(table: str, without: Collection[int]) -> str:

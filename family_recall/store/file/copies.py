@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,7 @@ import apsw
 
 from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError
 from family_recall.store.file import sql
-from family_recall.store.file.connection import (
-    connect,
-    translated,
-)
+from family_recall.store.file.connection import connect, translated
 from family_recall.store.file.disk_files import raw_file, sidecars
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.identity import check_identity, special_kind
@@ -70,7 +68,7 @@ def back_up(
     sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
     inputs = (Path(source.db_filename("main")),)
     with writing_to(destination, overwrite=overwrite, inputs=inputs, over_copies=True) as partial:
-        copy_pages(source, partial, key, progress)
+        _copy_pages(source, partial, key, progress)
         schema, memories = verify(partial, key)
         n_bytes = partial.stat().st_size
     return Backup(destination, n_bytes, schema, memories)
@@ -84,12 +82,9 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
     """
     with translated(path):
         check_identity(path, key)
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
+        with _opened(path, key) as connection:
             connection.execute("BEGIN")
             return back_up(connection, destination, key, overwrite=False)
-        finally:
-            connection.close()
 
 
 def verify(path: Path, key: Key | None) -> tuple[int, int]:
@@ -99,23 +94,19 @@ def verify(path: Path, key: Key | None) -> tuple[int, int]:
         NotAStoreError: If it is no family_recall file.
         StoreError: If another version wrote it, or a check fails; the message names it.
     """
-    with translated(path):
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            application, schema = (
-                connection.pragma(name) for name in ("application_id", "user_version")
+    with translated(path), _opened(path, key) as connection:
+        application, schema = (
+            connection.pragma(name) for name in ("application_id", "user_version")
+        )
+        if application != APPLICATION_ID or schema != SCHEMA_VERSION:
+            raise StoreError(
+                f"{path}: expected a family_recall file of schema {SCHEMA_VERSION}, found "
+                f"application id {application:#x} and schema {schema}"
             )
-            if application != APPLICATION_ID or schema != SCHEMA_VERSION:
-                raise StoreError(
-                    f"{path}: expected a family_recall file of schema {SCHEMA_VERSION}, found "
-                    f"application id {application:#x} and schema {schema}"
-                )
-            for finding in check_pages(connection):
-                if finding.problem:
-                    raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
-            (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
-        finally:
-            connection.close()
+        for finding in check_pages(connection):
+            if finding.problem:
+                raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
+        (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
     return int(schema), int(memories)
 
 
@@ -138,18 +129,24 @@ def restore(
         raise InvalidRequestError(f"{path}: is {kind}, expected a household's file")
     with replacing(path, keep_mode=True) as partial, translated(backup):
         check_identity(backup, key)
-        source = connect(backup, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            copy_pages(source, partial, key, progress)
-        finally:
-            source.close()
+        with _opened(backup, key) as source:
+            _copy_pages(source, partial, key, progress)
         _, memories = verify(partial, key)
-        turn_log_on(partial, key)
+        _turn_log_on(partial, key)
         kept = _keep_old(path.resolve() if path.is_symlink() else path, key)
     return Restored(path, kept, memories)
 
 
-def copy_pages(
+@contextlib.contextmanager
+def _opened(path: Path, key: Key | None) -> Iterator[apsw.Connection]:
+    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _copy_pages(
     source: apsw.Connection, destination: Path, key: Key | None, progress: ProgressCallback | None
 ) -> None:
     """Copy a file into an empty one, under the same key."""
@@ -166,32 +163,18 @@ def copy_pages(
         copy.close()
 
 
-def turn_log_on(path: Path, key: Key | None) -> None:
+def _turn_log_on(path: Path, key: Key | None) -> None:
     """Mark a copy as a household, over which no backup is written: its log is in use."""
-    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
+    with _opened(path, key) as connection:
         connection.pragma("journal_mode", "wal")
-    finally:
-        connection.close()
 
 
-def alone(path: Path, key: Key | None) -> None:
+def _leave_log(connection: apsw.Connection, path: Path) -> None:
     """Write a file's log back into it, and make sure that nobody else has it open.
 
     Raises:
         StoreBusyError: If somebody has.
     """
-    with translated(path):
-        check_identity(path, key)
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            leave_log(connection, path)
-        finally:
-            connection.close()
-
-
-def leave_log(connection: apsw.Connection, path: Path) -> None:
-    """As :func:`alone`, on a connection."""
     # SQLite lets only the last connection to a file leave WAL mode.
     connection.set_busy_timeout(1000)
     try:
@@ -209,7 +192,10 @@ def _keep_old(path: Path, key: Key | None) -> Path | None:
     """
     if path.exists():
         try:
-            alone(path, key)
+            with translated(path):
+                check_identity(path, key)
+                with _opened(path, key) as connection:
+                    _leave_log(connection, path)
         except StoreBusyError:
             raise
         except StoreError:
@@ -247,43 +233,26 @@ def rekey(path: Path, key: Key | None, new: Key | None) -> None:
     """
     with translated(path):
         check_identity(path, key)
-        connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-        try:
-            leave_log(connection, path)
-            _lock(connection)
-            with contextlib.ExitStack() as stack:
-                before = None
-                with replacing(path, keep_mode=True) as partial:
-                    copy_pages(connection, partial, key, None)
-                    _change_key(partial, key, new)
-                    verify(partial, new)
-                    turn_log_on(partial, new)
-                    if os.name == "nt":  # where no open file can be replaced
-                        connection.close()
-                    elif path.stat().st_nlink == 1:
-                        before = stack.enter_context(raw_file(path, write=True))
-                if before is not None:
-                    _overwrite(before)
-        finally:
-            # Not earlier: it keeps others from opening the file that is being replaced.
-            connection.close()
-
-
-def _lock(connection: apsw.Connection) -> None:
-    """Lock the file for this connection alone, until it is closed."""
-    connection.pragma("locking_mode", "exclusive")
-    connection.execute("BEGIN EXCLUSIVE; COMMIT")
-
-
-def _change_key(path: Path, key: Key | None, new: Key | None) -> None:
-    """Rewrite a file that nobody else uses under another key, without a journal beside it."""
-    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
-        connection.pragma("temp_store", "memory")
-        connection.pragma("journal_mode", "off")
-        connection.pragma("rekey", "" if new is None else new.pragma(os.urandom(16)))
-    finally:
-        connection.close()
+        # Open to the end: it keeps others from opening the file that is being replaced.
+        with _opened(path, key) as connection, contextlib.ExitStack() as stack:
+            _leave_log(connection, path)
+            connection.pragma("locking_mode", "exclusive")
+            connection.execute("BEGIN EXCLUSIVE; COMMIT")
+            before = None
+            with replacing(path, keep_mode=True) as partial:
+                _copy_pages(connection, partial, key, None)
+                with _opened(partial, key) as copy:
+                    copy.pragma("temp_store", "memory")
+                    copy.pragma("journal_mode", "off")
+                    copy.pragma("rekey", "" if new is None else new.pragma(os.urandom(16)))
+                verify(partial, new)
+                _turn_log_on(partial, new)
+                if os.name == "nt":  # where no open file can be replaced
+                    connection.close()
+                elif path.stat().st_nlink == 1:
+                    before = stack.enter_context(raw_file(path, write=True))
+            if before is not None:
+                _overwrite(before)
 
 
 def _overwrite(file: apsw.VFSFile) -> None:

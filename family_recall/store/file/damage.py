@@ -126,7 +126,7 @@ def find(
 def hide(connection: apsw.Connection, damaged: Collection[DamagedTable]) -> None:
     """Put a view of what can be read in front of some tables, on this connection."""
     for each in damaged:
-        columns = _columns(connection, each.table)
+        columns = sql.columns(connection, each.table)
         ids = ", ".join(str(damage.rowid) for damage in each.rows)
         query = f"SELECT *, rowid FROM main.{each.table} WHERE rowid NOT IN ({ids})"
         for damage in each.rows:
@@ -167,7 +167,7 @@ def _is_sound(connection: apsw.Connection, table: str) -> bool:
     """Return whether every row satisfies its constraints and can be read."""
     if sql.rows(connection, f"PRAGMA main.quick_check('{table}')") != [("ok",)]:
         return False
-    columns = _columns(connection, table)
+    columns = sql.columns(connection, table)
     cursor = connection.cursor()
     try:
         for values in cursor.execute(f"SELECT * FROM main.{table}"):
@@ -186,7 +186,7 @@ def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
     scratch = apsw.Connection(":memory:")
     scratch.execute(SCHEMA)
     scratch.execute("BEGIN")
-    columns = _columns(connection, table)
+    columns = sql.columns(connection, table)
     insert = f"INSERT INTO {table} VALUES({', '.join('?' for _ in columns)})"
     stand_ins = STAND_INS.get(table, {})
     for (rowid,) in sql.rows(connection, f"SELECT rowid FROM main.{table} ORDER BY rowid"):
@@ -258,11 +258,6 @@ def _wrong_column(scratch: apsw.Connection, insert: str, table: str, row: _Row) 
             scratch.execute(f"DELETE FROM {table} WHERE rowid = last_insert_rowid()")
             return column
     return None
-
-
-def _columns(connection: apsw.Connection, table: str) -> list[str]:
-    rows = sql.rows(connection, "SELECT name FROM pragma_table_info(?, 'main')", (table,))
-    return [name for (name,) in rows]
 
 
 def _leave_to_owners(connection: apsw.Connection, damaged: dict[str, DamagedTable]) -> None:

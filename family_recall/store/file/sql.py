@@ -28,6 +28,12 @@ def row(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> An
     return connection.execute(sql, values).fetchone()
 
 
+def columns(connection: apsw.Connection, table: str) -> dict[str, str]:
+    """Return the declared type of each column of a table, in order."""
+    statement = "SELECT name, type FROM pragma_table_info(?, 'main')"
+    return dict(rows(connection, statement, (table,)))
+
+
 def id_array(ids: IdArray) -> Any:
     """Bind row ids for ``carray(?)``, which refuses an empty array; no row has the id 0."""
     return apsw.carray(ids if len(ids) else np.zeros(1, np.int64))
