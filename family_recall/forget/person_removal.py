@@ -115,7 +115,7 @@ def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s:
 def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[int]:
     """Remove the relations that name somebody; returns the entities that they were between."""
     ends: set[int] = set()
-    for relation in writing.relations.given_names():
+    for relation in writing.relations.rows():
         if any(normalise(name) in names for name in relation.given_names):
             writing.relations.remove(relation.no, relation.subject, relation.object)
             ends |= {relation.subject, relation.object}

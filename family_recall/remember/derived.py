@@ -17,6 +17,7 @@ from family_recall.english import BITS_VERSION, bits_of
 from family_recall.english.identifiers import RULES_VERSION, identifiers_in
 from family_recall.english.times import times_mentioned
 from family_recall.errors import InvalidMemoryError
+from family_recall.store import identifiers
 from family_recall.store.identifiers import Texts
 from family_recall.store.memories import MentionedTime, NewMemory, epoch_s
 from family_recall.store.store import Store
@@ -45,7 +46,7 @@ def derive_all(writing: WriteTransaction, region: Region) -> None:
     """Read the texts of every memory of a file again, superseded ones too."""
     for memory_id, said_s, texts in writing.texts():
         writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
-        writing.put_identifiers(memory_id, identifiers_of(texts))
+        identifiers.put(writing.connection, memory_id, identifiers_of(texts))
         views = (texts.title, texts.text, texts.summary)
         writing.put_times(memory_id, _times_of(views, said_s, writing.zone, region))
     writing.put_info(INFO_KEY, _version(writing.zone, region))
@@ -55,8 +56,8 @@ def derive(
     writing: WriteTransaction, memory_id: int, memory: Memory, said_s: float, region: Region
 ) -> None:
     """Store the identifiers of a new memory, and the times that it mentions."""
-    if identifiers := identifiers_of(memory):
-        writing.put_identifiers(memory_id, identifiers)
+    if quoted := identifiers_of(memory):
+        identifiers.put(writing.connection, memory_id, quoted)
     views = (memory.title, memory.text, memory.summary)
     if times := _times_of(views, said_s, writing.zone, region):
         writing.put_times(memory_id, times)

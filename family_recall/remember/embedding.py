@@ -87,7 +87,7 @@ class Embedding:
 def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
     """Make the static vectors of a transaction's new memories; if that fails, they are pending."""
     try:
-        rows = _encoded(static, writing.to_embed())
+        rows = _encoded(static, writing.pending_vectors.texts(writing.changed))
         writing.vectors.add(static.model_id, static.dim, static.token_dim, rows, role="static")
     except (ModelError, InvalidMemoryError) as error:
         log.warning("static vectors are pending: %s", type(error).__name__)

@@ -114,7 +114,7 @@ def load(
                 f"{store.path}: has something in it; an export goes into a new household"
             )
     with store.writing(info) as writing:
-        loader = writing.archive_loader()
+        loader = ArchiveLoader(writing.connection)
         _load_lines(path, lines, counts, loader, progress)
         loader.finish()
         rebuild(writing)

@@ -1,4 +1,4 @@
-"""The graph of a scope: entities by name, edges, mentions, and relations with their evidence."""
+"""The graph of a scope: entities by name, edges and mentions."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ import apsw
 import msgspec
 import numpy as np
 
-from family_recall.store import relations
 from family_recall.store.file import sql
-from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
 from family_recall.store.ids import in_scope
 from family_recall.store.reader import Reader
-from family_recall.store.relations import StoredRelation
-from family_recall.types import FloatArray, IdArray, Relation, Scope
+from family_recall.types import FloatArray, IdArray, Scope
 
 _ALIASES_READ = 2000
 _DEGREE_CAP = 1024
@@ -35,7 +32,7 @@ class EdgeList(msgspec.Struct, frozen=True):
 
 
 class GraphQueries(Reader):
-    """The queries of a snapshot about entities, edges and relations."""
+    """The queries of a snapshot about entities, mentions and edges."""
 
     def entities(self, names: Sequence[str], scope: Scope) -> list[tuple[str, Entity]]:
         """Find the entities that some normalised names stand for: (name, entity) of each."""
@@ -159,33 +156,6 @@ class GraphQueries(Reader):
             (visible, visible),
         )
         return dict(rows)
-
-    def relations(
-        self, entities: Sequence[int], scope: Scope, *, ended: bool = False
-    ) -> list[StoredRelation]:
-        """List the relations of some entities that hold at the scope's moments, oldest first.
-
-        ``ended``: those that held before, and no longer do.
-        """
-        visible = in_scope(np.array(entities, np.int64), scope)
-        return relations.among(self._connection, visible, scope, ended=ended)
-
-    def relations_in(
-        self, scope: Scope, limit: int, about: Sequence[int] | None = None
-    ) -> list[Relation]:
-        """List the relations of a scope that hold at its moment, as stated, oldest first.
-
-        With ``about`` only those that have one of these entities at either end.
-        """
-        return relations.in_scope(self._connection, scope, limit, self._zone, about)
-
-    def evidence_of(
-        self, related: Sequence[StoredRelation], scope: Scope
-    ) -> dict[int, list[tuple[int, str]]]:
-        """Return (row id, doc_id) of the evidence of some relations, by the relation's number."""
-        visible = set(scope.partitions)
-        numbers = [r.no for r in related if partition_of(r.subject.id) in visible]
-        return relations.evidence_of(self._connection, numbers, scope)
 
     def stating_relations(self, ids: IdArray, scope: Scope) -> IdArray:
         """Return the ids, in scope, of memories that are the evidence of a relation."""

@@ -18,9 +18,11 @@ import numpy as np
 
 from family_recall.store import scope_sql
 from family_recall.store.file import sql
-from family_recall.store.file.schema import PARTITION_SHIFT
+from family_recall.store.file.schema import PARTITION_SHIFT, partition_of
 from family_recall.store.graph import Entity, add_edges, remove_relations
-from family_recall.types import IdArray, Relation, Scope
+from family_recall.store.ids import in_scope
+from family_recall.store.reader import Reader
+from family_recall.types import Relation, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +58,21 @@ _INSERT = (
 
 
 @dataclass(frozen=True, slots=True)
-class GivenNames:
-    """The two entities of a relation, and the names it was recorded with."""
+class RelationRow:
+    """A relation with every name its two entities have, and the authors of its evidence.
+
+    ``given_names`` it was recorded with, ``names`` and normalised ``aliases`` of its entities. An
+    author is None where the evidence has none.
+    """
 
     no: int
     recorded_s: float
     subject: int
     object: int
     given_names: tuple[str, str]
+    names: tuple[str, str]
+    aliases: tuple[frozenset[str], frozenset[str]]
+    evidence_authors: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +159,14 @@ class Relations:
             "UPDATE relation SET subject = ?, object = ? WHERE no = ?", (subject, object_, no)
         )
 
-    def given_names(self, entities: Collection[int] | None = None) -> list[GivenNames]:
-        """List the names that relations of some entities, or all, were recorded with."""
-        return [
-            GivenNames(no, recorded_s, subject, object_, tuple(json.loads(names)))
-            for no, recorded_s, subject, object_, names in sql.rows(
-                self.connection,
-                "SELECT r.no, r.recorded_s, r.subject, r.object,"
-                " coalesce(r.stated, json_array(a.name, b.name))"
-                " FROM relation r JOIN entity a ON a.id = r.subject"
-                " JOIN entity b ON b.id = r.object"
-                " WHERE ?1 IS NULL OR r.subject IN (SELECT value FROM json_each(?1))"
-                " OR r.object IN (SELECT value FROM json_each(?1)) ORDER BY r.no",
-                (None if entities is None else json.dumps(list(entities)),),
-            )
-        ]
+    def rows(self, entities: Collection[int] | None = None) -> list[RelationRow]:
+        """List the relations between some entities and any others, or all, by number."""
+        return _rows(
+            self.connection,
+            "?1 IS NULL OR r.subject IN (SELECT value FROM json_each(?1))"
+            " OR r.object IN (SELECT value FROM json_each(?1))",
+            (None if entities is None else json.dumps(list(entities)),),
+        )
 
     def rebuild_edges(self, subject: int, object_: int) -> None:
         """Write the edges of two entities' relations again."""
@@ -204,8 +206,7 @@ class Relations:
             add_edges(self.connection, links)
 
     def _row(self, no: int) -> dict[str, Any]:
-        names = sql.rows(self.connection, "SELECT name FROM pragma_table_info('relation')")
-        columns = [name for (name,) in names]
+        columns = sql.columns(self.connection, "relation")
         row = sql.row(
             self.connection,
             f"SELECT {', '.join('r.' + name for name in columns)}, a.name, b.name FROM relation r"
@@ -216,24 +217,6 @@ class Relations:
 
 
 _READ = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class RelationRow:
-    """A relation with every name its two entities have, and the authors of its evidence.
-
-    ``given_names`` it was recorded with, ``names`` and normalised ``aliases`` of its entities. An
-    author is None where the evidence has none.
-    """
-
-    no: int
-    recorded_s: float
-    subject: int
-    object: int
-    given_names: tuple[str, str]
-    names: tuple[str, str]
-    aliases: tuple[frozenset[str], frozenset[str]]
-    evidence_authors: tuple[str | None, ...]
 
 
 def of_kind(
@@ -253,27 +236,38 @@ def of_kind(
         view: Number of the redacted view; 0 for the memories themselves.
     """
     retained, values = _retained(scope)
-    rows = sql.rows(
+    return _rows(
         connection,
-        "SELECT r.no, r.recorded_s, r.subject, r.object, coalesce(r.stated, json_array(a.name,"
-        f" b.name)), a.name, b.name, {_aliases_of('r.subject')}, {_aliases_of('r.object')},"
-        " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
-        "  JOIN memory m ON m.id = e.value)"
-        f" {_JOINED} WHERE r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ?"
-        f" AND p.band = ? AND c.person_id IS ? AND p.redacted_view = ? AND {retained}"
-        " ORDER BY r.no",
+        "r.relation = ? AND r.valid_from_s IS ? AND s.space_id = ? AND p.band = ?"
+        f" AND c.person_id IS ? AND p.redacted_view = ? AND {retained}",
         (
             relation.relation, valid_from_s, relation.space_id, relation.band,
             relation.guardians_of, view, *values,
         ),
     )  # fmt: skip
+
+
+def _rows(
+    connection: apsw.Connection, condition: str, values: tuple[object, ...]
+) -> list[RelationRow]:
+    rows = sql.rows(
+        connection,
+        "SELECT r.no, r.recorded_s, r.subject, r.object, coalesce(r.stated, json_array(a.name,"
+        f" b.name)), a.name, b.name, {_aliases_of('r.subject')}, {_aliases_of('r.object')},"
+        " (SELECT json_group_array(m.author) FROM json_each(r.evidence) e"
+        f"  JOIN memory m ON m.id = e.value) {_JOINED} WHERE {condition} ORDER BY r.no",
+        values,
+    )
     return [
         RelationRow(
-            no, recorded_s, subject, object_,
-            given_names=tuple(json.loads(given_names)),
-            names=(subject_name, object_name),
-            aliases=(frozenset(json.loads(of_subject)), frozenset(json.loads(of_object))),
-            evidence_authors=tuple(json.loads(authors)),
+            no,
+            recorded_s,
+            subject,
+            object_,
+            tuple(json.loads(given_names)),
+            (subject_name, object_name),
+            (frozenset(json.loads(of_subject)), frozenset(json.loads(of_object))),
+            tuple(json.loads(authors)),
         )
         for (
             no, recorded_s, subject, object_, given_names, subject_name, object_name,
@@ -292,89 +286,91 @@ def of_space(connection: apsw.Connection, space_id: str, zone: dt.tzinfo) -> lis
     return [_recorded(row, zone) for row in rows]
 
 
-def in_scope(
-    connection: apsw.Connection,
-    scope: Scope,
-    limit: int,
-    zone: dt.tzinfo,
-    about: Sequence[int] | None = None,
-) -> list[Relation]:
-    """List the relations of a scope that are valid at its moment, the oldest first.
+class RelationQueries(Reader):
+    """The queries of a snapshot about relations."""
 
-    ``about`` restricts them to those between which one of these entities stands.
-    """
-    evidence, in_evidence = scope_sql.retained(scope)
-    retained, in_retained = _retained(scope)
-    rows = sql.rows(
-        connection,
-        f"{_select(evidence)} WHERE p.no IN (SELECT value FROM carray(?))"
-        " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?)"
-        " AND r.recorded_s <= ? AND (? IS NULL OR r.subject IN (SELECT value FROM json_each(?))"
-        " OR r.object IN (SELECT value FROM json_each(?)))"
-        f" AND {retained} ORDER BY r.recorded_s, r.no LIMIT ?",
-        (
-            *in_evidence,
-            sql.id_array(np.array(scope.partitions, np.int64)),
-            scope.as_of_s,
-            scope.as_of_s,
-            np.inf if scope.known_at_s is None else scope.known_at_s,
-            *[None if about is None else json.dumps(list(about))] * 3,
-            *in_retained,
-            limit,
-        ),
-    )
-    return [_recorded(row, zone).relation for row in rows]
+    def relations_in(
+        self, scope: Scope, limit: int, about: Sequence[int] | None = None
+    ) -> list[Relation]:
+        """List the relations of a scope that hold at its moment, as stated, oldest first.
 
+        With ``about`` only those that have one of these entities at either end.
+        """
+        evidence, in_evidence = scope_sql.retained(scope)
+        retained, in_retained = _retained(scope)
+        rows = sql.rows(
+            self._connection,
+            f"{_select(evidence)} WHERE p.no IN (SELECT value FROM carray(?))"
+            " AND (r.valid_from_s IS NULL OR r.valid_from_s <= ?)"
+            " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?)"
+            " AND r.recorded_s <= ? AND (? IS NULL OR r.subject IN (SELECT value FROM json_each(?))"
+            " OR r.object IN (SELECT value FROM json_each(?)))"
+            f" AND {retained} ORDER BY r.recorded_s, r.no LIMIT ?",
+            (
+                *in_evidence,
+                sql.id_array(np.array(scope.partitions, np.int64)),
+                scope.as_of_s,
+                scope.as_of_s,
+                np.inf if scope.known_at_s is None else scope.known_at_s,
+                *[None if about is None else json.dumps(list(about))] * 3,
+                *in_retained,
+                limit,
+            ),
+        )
+        return [_recorded(row, self._zone).relation for row in rows]
 
-def among(
-    connection: apsw.Connection, entities: IdArray, scope: Scope, *, ended: bool = False
-) -> list[StoredRelation]:
-    """List the relations of some entities, as subject or object, that are valid in a scope.
+    def relations(
+        self, entities: Sequence[int], scope: Scope, *, ended: bool = False
+    ) -> list[StoredRelation]:
+        """List the relations of some entities that hold at the scope's moments, oldest first.
 
-    ``ended``: those that were, and are no longer.
-    """
-    retained, values = _retained(scope)
-    holds = (
-        "r.valid_until_s <= ?2"
-        if ended
-        else "(r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
-        " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
-    )
-    rows = sql.rows(
-        connection,
-        f"SELECT s.id, {_named('s')}, p.person_id, r.relation,"
-        f" o.id, {_named('o')}, q.person_id, r.confidence, r.no,"
-        " r.recorded_s, r.valid_from_s, r.valid_until_s"
-        " FROM relation r"
-        " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
-        " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
-        " WHERE (r.subject IN (SELECT value FROM carray(?1))"
-        f" OR r.object IN (SELECT value FROM carray(?1))) AND {holds}"
-        f" AND (?3 IS NULL OR r.recorded_s <= ?3) AND {retained} ORDER BY r.no LIMIT {_READ}",
-        (sql.id_array(entities), scope.as_of_s, scope.known_at_s, *values),
-    )
-    return [StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), *row[7:]) for row in rows]
+        ``ended``: those that held before, and no longer do.
+        """
+        retained, values = _retained(scope)
+        holds = (
+            "r.valid_until_s <= ?2"
+            if ended
+            else "(r.valid_from_s IS NULL OR r.valid_from_s <= ?2)"
+            " AND (r.valid_until_s IS NULL OR r.valid_until_s > ?2)"
+        )
+        rows = sql.rows(
+            self._connection,
+            f"SELECT s.id, {_named('s')}, p.person_id, r.relation,"
+            f" o.id, {_named('o')}, q.person_id, r.confidence, r.no,"
+            " r.recorded_s, r.valid_from_s, r.valid_until_s"
+            " FROM relation r"
+            " JOIN entity s ON s.id = r.subject LEFT JOIN person p ON p.no = s.person"
+            " JOIN entity o ON o.id = r.object LEFT JOIN person q ON q.no = o.person"
+            " WHERE (r.subject IN (SELECT value FROM carray(?1))"
+            f" OR r.object IN (SELECT value FROM carray(?1))) AND {holds}"
+            f" AND (?3 IS NULL OR r.recorded_s <= ?3) AND {retained} ORDER BY r.no LIMIT {_READ}",
+            (
+                sql.id_array(in_scope(np.array(entities, np.int64), scope)),
+                scope.as_of_s,
+                scope.known_at_s,
+                *values,
+            ),
+        )
+        return [
+            StoredRelation(Entity(*row[:3]), row[3], Entity(*row[4:7]), *row[7:]) for row in rows
+        ]
 
-
-def evidence_of(
-    connection: apsw.Connection, numbers: Sequence[int], scope: Scope
-) -> dict[int, list[tuple[int, str]]]:
-    """Return the evidence of some relations: (row id, doc_id) of each memory, by number.
-
-    Only what a scope shows; the caller answers for the relations being in its partitions.
-    """
-    visible, values = scope_sql.visible(scope)
-    evidence: dict[int, list[tuple[int, str]]] = {no: [] for no in numbers}
-    for no, memory, doc_id in sql.rows(
-        connection,
-        "SELECT r.no, m.id, m.doc_id FROM json_each(?) n CROSS JOIN relation r ON r.no = n.value"
-        " CROSS JOIN json_each(r.evidence) e CROSS JOIN memory m ON m.id = e.value"
-        f" WHERE {visible} ORDER BY r.no, e.key",
-        (json.dumps(list(numbers)), *values),
-    ):
-        evidence[no].append((memory, doc_id))
-    return evidence
+    def evidence_of(
+        self, related: Sequence[StoredRelation], scope: Scope
+    ) -> dict[int, list[tuple[int, str]]]:
+        """Return (row id, doc_id) of the evidence of some relations, by the relation's number."""
+        condition, values = scope_sql.visible(scope)
+        numbers = [r.no for r in related if partition_of(r.subject.id) in scope.partitions]
+        evidence: dict[int, list[tuple[int, str]]] = {no: [] for no in numbers}
+        for no, memory, doc_id in sql.rows(
+            self._connection,
+            "SELECT r.no, m.id, m.doc_id FROM json_each(?) n CROSS JOIN relation r"
+            " ON r.no = n.value CROSS JOIN json_each(r.evidence) e"
+            f" CROSS JOIN memory m ON m.id = e.value WHERE {condition} ORDER BY r.no, e.key",
+            (json.dumps(numbers), *values),
+        ):
+            evidence[no].append((memory, doc_id))
+        return evidence
 
 
 def _named(entity: str) -> str:

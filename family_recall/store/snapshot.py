@@ -6,12 +6,15 @@ from family_recall.store.feedback import FeedbackLog, LearningStep, Verdict
 from family_recall.store.graph_queries import GraphQueries
 from family_recall.store.household import Access, Partition
 from family_recall.store.memory_queries import MemoryQueries
+from family_recall.store.relations import RelationQueries
 from family_recall.store.timeline_queries import TimelineQueries
 from family_recall.store.vector_search import VectorSearch
 from family_recall.store.word_search import WordSearch
 
 
-class Snapshot(WordSearch, VectorSearch, GraphQueries, MemoryQueries, TimelineQueries):
+class Snapshot(
+    WordSearch, VectorSearch, GraphQueries, RelationQueries, MemoryQueries, TimelineQueries
+):
     """What one read transaction sees. Every query takes a scope, and sees nothing outside it.
 
     One thread at a time may use it.

@@ -10,12 +10,12 @@ import apsw
 import numpy as np
 
 from family_recall.errors import StoreError
-from family_recall.store import identifiers, memories, vector_tables, word_index
+from family_recall.store import memories, vector_tables, word_index
 from family_recall.store.audit import AuditTables
 from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.feedback import FeedbackLog
 from family_recall.store.file import checksums, sql
-from family_recall.store.file.archive import ArchiveLoader, ArchiveReader
+from family_recall.store.file.archive import ArchiveReader
 from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
 from family_recall.store.household import Household
@@ -27,12 +27,11 @@ from family_recall.store.partitions import Counters, Partitions
 from family_recall.store.reader import ReadCaches
 from family_recall.store.relations import RecordedRelation, Relations, of_space
 from family_recall.store.snapshot import Snapshot
-from family_recall.store.vector_writing import PendingVectors, ToEmbed, VectorWriter
+from family_recall.store.vector_writing import PendingVectors, VectorWriter
 from family_recall.store.versions import Versions
 from family_recall.store.word_index import WordIndex
 from family_recall.store.words import Indexed
 from family_recall.types import BANDS
-from family_recall.types.understanding import Identifier
 
 
 class Transaction:
@@ -344,18 +343,6 @@ class WriteTransaction(Transaction):
             "UPDATE main.partition SET n_current = 0, n_past = 0, words_current = 0,"
             " words_past = 0, n_bounded = 0, rewrites = rewrites + 1"
         )
-
-    def to_embed(self) -> list[ToEmbed]:
-        """List what a model is to read of the memories that are new in this transaction."""
-        return self.pending_vectors.texts(self.changed)
-
-    def archive_loader(self) -> ArchiveLoader:
-        """Return what writes exported records into an empty household."""
-        return ArchiveLoader(self.connection)
-
-    def put_identifiers(self, memory: int, found: Iterable[Identifier]) -> None:
-        """Store the identifiers of a memory, in place of those it had."""
-        identifiers.put(self.connection, memory, found)
 
     def put_cues(self, memory: int, cues: int) -> None:
         """Store the bits of a memory's cues."""
