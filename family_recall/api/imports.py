@@ -219,7 +219,7 @@ def _write(
             engine.indexer.remember_within(writing, memories, now_s=now_s, static=static)
             for memory, draft in batch:
                 if draft.relation is not None:
-                    engine.indexer.relate_within(writing, _relation(memory, draft.relation), now_s)
+                    engine.indexer.relate(writing, _relation(memory, draft.relation), now_s)
         done += len(batch)
         if progress is not None:
             progress("storing", done, len(plan.changed))

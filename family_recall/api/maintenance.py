@@ -108,9 +108,7 @@ class Maintenance:
             InvalidRequestError: If the household has something in it.
             DatasetError: If the file is not a complete export; the message names the line.
         """
-        return export.load(
-            self._engine.store, Path(path), self._engine.indexer.rebuild_within, progress
-        )
+        return export.load(self._engine.store, Path(path), self._engine.indexer.rebuild, progress)
 
     def reembed(
         self,
@@ -168,7 +166,8 @@ class Maintenance:
 
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Make words, mentions, edges and vectors again from the stored texts."""
-        self._engine.indexer.rebuild()
+        with self._engine.store.writing() as writing:
+            self._engine.indexer.rebuild(writing)
         self._engine.integrity.check_soon()
         self._engine.embed_pending(progress)
 

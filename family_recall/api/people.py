@@ -6,6 +6,7 @@ from typing import Literal, get_args, overload
 
 from family_recall.access import policy
 from family_recall.api.engine import Engine
+from family_recall.remember import people
 from family_recall.types import Person
 from family_recall.types.checked import checked
 from family_recall.types.erasure import About, Receipt, RemovalPlan, Said
@@ -26,7 +27,8 @@ class People:
         at once, which takes about as long as storing it did; its vectors are pending until
         ``home.flush``.
         """
-        self._engine.indexer.put_person(person)
+        with self._engine.store.writing() as writing:
+            people.put(writing, self._engine.indexer.writer(writing).linker, person)
 
     @overload
     def remove(

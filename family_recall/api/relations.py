@@ -45,14 +45,12 @@ class Relations:
                 not theirs; or if others stated that relation already.
             InvalidMemoryError: If this person could not see it.
         """
-        if person_id is None:
-            self._engine.indexer.relate(relation, self._engine.wall_clock())
-            return
         with self._engine.store.writing() as writing:
-            view = self._view(writing.listings, relation, person_id)
-            _check_new(view, relation)
-            _own_rows(view, relation)
-            self._engine.indexer.relate_within(writing, relation, self._engine.wall_clock())
+            if person_id is not None:
+                view = self._view(writing.listings, relation, person_id)
+                _check_new(view, relation)
+                _own_rows(view, relation)
+            self._engine.indexer.relate(writing, relation, self._engine.wall_clock())
 
     def all(
         self,

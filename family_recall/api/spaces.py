@@ -105,7 +105,8 @@ class Spaces:
         Raises:
             UnknownSpaceError: If the space is not there.
         """
-        self._engine.indexer.hide(hidden)
+        with self._engine.store.writing() as writing:
+            self._engine.indexer.writer(writing).hide(hidden)
 
     def hidden(self) -> list[Hidden]:
         """List which fields are hidden from which roles."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
 from family_recall.errors import StoreFullError
-from family_recall.remember import people, relations
+from family_recall.remember import relations
 from family_recall.remember.derived import derive_all
 from family_recall.remember.embedding import Embedding, embed_at_once
 from family_recall.remember.memory_writer import MemoryWriter
@@ -24,7 +24,7 @@ from family_recall.store.relations import RecordedRelation
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.vector_tables import Role
-from family_recall.types import Hidden, Memory, Person, Relation, Remembered
+from family_recall.types import Memory, Relation, Remembered
 from family_recall.types.progress import CountCallback, ProgressCallback
 from family_recall.types.records import Record
 
@@ -119,48 +119,18 @@ class Indexer:
         """Make the vectors of every memory that has none; returns how many memories."""
         return self._embedding.flush(encoder, progress, role)
 
-    def relate(self, relation: Relation, now_s: float) -> None:
-        """Store a typed edge between two named things of a space.
+    def relate(self, writing: WriteTransaction, relation: Relation, now_s: float) -> None:
+        """Store a typed edge between two named things of a space, inside an open transaction.
 
         Raises:
             UnknownSpaceError: If the space is not there.
             UnknownMemoryError: If a piece of evidence is not in that space and band.
         """
-        with self.store.writing() as writing:
-            self.relate_within(writing, relation, now_s)
-
-    def relate_within(self, writing: WriteTransaction, relation: Relation, now_s: float) -> None:
-        """Do what :meth:`relate` does inside an open transaction."""
         linker = self.writer(writing).linker
         relations.relate(writing, linker, RecordedRelation(relation, now_s))
 
-    def put_person(self, person: Person) -> None:
-        """Add a person, or change their name and aliases.
-
-        With another name the words of what they said are indexed again, which takes about as long
-        as storing it did; its vectors become pending.
-        """
-        with self.store.writing() as writing:
-            people.put(writing, self.writer(writing).linker, person)
-
-    def hide(self, hidden: Hidden) -> None:
-        """Hide fields of a space's memories from a role, of those stored already too.
-
-        The role's redacted view is written from the space's history; its vectors become pending.
-
-        Raises:
-            UnknownSpaceError: If the space is not there.
-        """
-        with self.store.writing() as writing:
-            self.writer(writing).hide(hidden)
-
-    def rebuild(self) -> None:
+    def rebuild(self, writing: WriteTransaction) -> None:
         """Derive everything from the texts again; vectors become pending."""
-        with self.store.writing() as writing:
-            self.rebuild_within(writing)
-
-    def rebuild_within(self, writing: WriteTransaction) -> None:
-        """Do what :meth:`rebuild` does inside an open transaction."""
         writing.clear_derived()
         derive_all(writing, self.store.region)
         writer = self.writer(writing)

@@ -46,9 +46,7 @@ def write_view(
         _put(writing, linker, recorded, evidence.values(), view.no)
 
 
-def matching(
-    listings: Listings, relation: Relation, scope: Scope, view: int = 0
-) -> list[RelationRow]:
+def matching(listings: Listings, relation: Relation, scope: Scope) -> list[RelationRow]:
     """List the stored relations that another means; none if there are none.
 
     Its ends may be named as when it was recorded, as their entities are, or by any alias of those.
@@ -57,7 +55,7 @@ def matching(
     ends = (relation.subject, relation.object)
     candidates = [
         row
-        for row in listings.relations_of_kind(relation, scope, view)
+        for row in listings.relations_of_kind(relation, scope)
         if all(
             end in {given, name} or {end, normalise(end)} & aliases
             for end, given, name, aliases in zip(

@@ -20,15 +20,14 @@ class Hits(msgspec.Struct, frozen=True):
     scores: FloatArray
 
 
-def among(ids: IdArray, known: IdArray, *, ordered: bool = False) -> BoolArray:
-    """Whether each of some ids (n,) is among others, which may be ``ordered``: shape (n,).
+def among(ids: IdArray, known: IdArray) -> BoolArray:
+    """Whether each of some ids (n,) is among others: shape (n,).
 
     The result of `np.isin`, which takes 40 µs for the hundred ids of a recall; this takes 6.
     """
     if not len(known):
         return np.zeros(len(ids), np.bool_)
-    if not ordered:
-        known = np.sort(known)
+    known = np.sort(known)
     is_known: BoolArray = known[np.minimum(np.searchsorted(known, ids), len(known) - 1)] == ids
     return is_known
 

@@ -38,7 +38,8 @@ SQLite's samples of indexed values are the names and numbers of some memory; ``P
 takes new ones. A cache of what questions or texts were read as belongs here too.
 """
 
-_SOURCES = ("doc_id", "title", "text", "summary", "fact_value", "url", "section", "source")
+_SOURCES = "doc_id, title, text, summary, fact_value, url, section, source"
+_IDS = "(SELECT value FROM json_each(?1))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,8 @@ class Eraser:
         erased = Erased(rows=self._read(ids))
         if not ids:
             return erased
-        erased.entities |= self._mentioned_by(ids)
+        mentioned = self._rows(f"SELECT DISTINCT entity FROM mention WHERE memory IN {_IDS}", ids)
+        erased.entities |= {entity for (entity,) in mentioned}
         erased.people |= self._people_who_lose_feedback(ids)
         stems = self._words.stems_of(ids)
         followers = self._versions.having_as_context(ids)
@@ -103,8 +105,8 @@ class Eraser:
             overwrite(self._connection, ids)
         for table, column in REFERENCES:
             if table not in {"memory", "edge"}:
-                self._delete(table, column, ids)
-        self._delete("memory", "id", ids)
+                self._rows(f"DELETE FROM {table} WHERE {column} IN {_IDS}", ids)
+        self._rows(f"DELETE FROM memory WHERE id IN {_IDS}", ids)
         self._set_contexts(self._contexts(followers))
         self._words.add(followers)
         self.clear_copies()
@@ -121,12 +123,8 @@ class Eraser:
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return whole rows of memories, by column, from which :meth:`restore` makes them again."""
         columns = sql.columns(self._connection, "memory")
-        rows = sql.rows(
-            self._connection,
-            f"SELECT {', '.join(columns)} FROM memory"
-            " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (json.dumps(list(ids)),),
-        )
+        statement = f"SELECT {', '.join(columns)} FROM memory WHERE id IN {_IDS} ORDER BY id"
+        rows = self._rows(statement, ids)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def restore(self, rows: Sequence[dict[str, Any]], zone: dt.tzinfo) -> list[StoredMemory]:
@@ -137,7 +135,8 @@ class Eraser:
         """
         ids = []
         for row in rows:
-            if not self._has_partition(row["id"]):
+            partition = partition_of(row["id"])
+            if not sql.row(self._connection, "SELECT 1 FROM partition WHERE no = ?", (partition,)):
                 continue
             newer = sql.row(
                 self._connection,
@@ -212,11 +211,10 @@ class Eraser:
             "UPDATE memory SET context_id = ? WHERE id = ?",
             [(context, memory) for memory, context in contexts.items()],
         )
-        rows = sql.rows(
-            self._connection,
-            "SELECT context_id, id FROM memory WHERE id IN (SELECT value FROM json_each(?))"
+        rows = self._rows(
+            f"SELECT context_id, id FROM memory WHERE id IN {_IDS}"
             " AND superseded_s IS NULL AND context_id IS NOT NULL",
-            (json.dumps(list(contexts)),),
+            contexts,
         )
         graph.add_edges(
             self._connection,
@@ -224,32 +222,17 @@ class Eraser:
         )
 
     def _read(self, ids: Sequence[int]) -> list[ErasedRow]:
-        rows = sql.rows(
-            self._connection,
-            f"SELECT id, {', '.join(_SOURCES)} FROM memory"
-            " WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-            (json.dumps(list(ids)),),
-        )
+        rows = self._rows(f"SELECT id, {_SOURCES} FROM memory WHERE id IN {_IDS} ORDER BY id", ids)
         vectors = vector_bytes(self._connection, ids, vec0=self._vec0)
         return [
             ErasedRow(memory, tuple(filter(None, texts)), tuple(vectors.get(memory, ())))
             for memory, *texts in rows
         ]
 
-    def _mentioned_by(self, ids: Sequence[int]) -> set[int]:
-        rows = sql.rows(
-            self._connection,
-            "SELECT DISTINCT entity FROM mention WHERE memory IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(ids)),),
-        )
-        return {entity for (entity,) in rows}
-
     def _people_who_lose_feedback(self, ids: Sequence[int]) -> set[str]:
         """List who gave feedback on these memories, or on a superseded version of them."""
-        rows = sql.rows(
-            self._connection,
-            "WITH gone(id) AS (SELECT value FROM json_each(?1))"
-            " SELECT p.person_id FROM person p WHERE p.no IN ("
+        rows = self._rows(
+            f"WITH gone(id) AS {_IDS} SELECT p.person_id FROM person p WHERE p.no IN ("
             "  SELECT j.person FROM feedback j WHERE j.memory IN gone"
             "  UNION SELECT j.person FROM shown s JOIN feedback j ON j.no = s.feedback"
             "   WHERE s.memory IN gone"
@@ -257,42 +240,30 @@ class Eraser:
             "   (SELECT 1 FROM memory m JOIN gone ON gone.id = m.id"
             "    WHERE m.superseded_s IS NOT NULL)"
             "   AND l.feedback NOT IN (SELECT no FROM feedback))",
-            (json.dumps(list(ids)),),
+            ids,
         )
         return {person_id for (person_id,) in rows}
 
     def _counts(self, ids: Sequence[int]) -> dict[str, int]:
         """Count the rows of each table that are erased, an edge in one of its directions."""
         counts = {
-            table: sql.row(
-                self._connection,
-                f"SELECT count(*) FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
-                (json.dumps(list(ids)),),
-            )[0]
+            table: self._rows(f"SELECT count(*) FROM {table} WHERE {column} IN {_IDS}", ids)[0][0]
             for table, column in REFERENCES
             if column not in {"context_id", "dst"}
         }
         return {table: n for table, n in counts.items() if n}
 
     def _subtract_from_partitions(self, ids: Sequence[int]) -> None:
-        self._connection.execute(
+        self._rows(
             "UPDATE main.partition AS partition SET n_current = partition.n_current - g.current,"
             " n_past = partition.n_past - g.past, n_bounded = partition.n_bounded - g.bounded"
             " FROM (SELECT id >> 40 AS no, sum(superseded_s IS NULL) AS current,"
             "  sum(superseded_s IS NOT NULL) AS past, sum(superseded_s IS NULL"
             "   AND coalesce(valid_from_s, valid_until_s) IS NOT NULL) AS bounded"
-            "  FROM memory WHERE id IN (SELECT value FROM json_each(?)) GROUP BY 1) g"
-            " WHERE partition.no = g.no",
-            (json.dumps(list(ids)),),
+            f"  FROM memory WHERE id IN {_IDS} GROUP BY 1) g WHERE partition.no = g.no",
+            ids,
         )
 
-    def _delete(self, table: str, column: str, ids: Sequence[int]) -> None:
-        self._connection.execute(
-            f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(ids)),),
-        )
-
-    def _has_partition(self, memory: int) -> bool:
-        no = partition_of(memory)
-        row = sql.row(self._connection, "SELECT 1 FROM partition WHERE no = ?", (no,))
-        return row is not None
+    def _rows(self, statement: str, ids: Iterable[int]) -> list[Any]:
+        """Run a statement about some memories, which it names by ``_IDS``."""
+        return sql.rows(self._connection, statement, (json.dumps(list(ids)),))

@@ -54,12 +54,11 @@ class Key:
         self._raw: dict[bytes, str] = {}
         self._lock = threading.Lock()
 
-    def unlock(self, connection: apsw.Connection, path: Path, *, salt: bytes | None = None) -> None:
-        """Make a new connection read and write with this key; a wrong one shows at first use.
-
-        The salt is the one that the file begins with, when left out.
-        """
-        connection.pragma("key", self.pragma(salt or _salt_of(path)))
+    def unlock(self, connection: apsw.Connection, path: Path) -> None:
+        """Make a new connection read and write with this key; a wrong one shows at first use."""
+        start = first_bytes(path, SALT_BYTES) if path.exists() else b""
+        salt = start if len(start) == SALT_BYTES else os.urandom(SALT_BYTES)
+        connection.pragma("key", self.pragma(salt))
 
     def pragma(self, salt: bytes) -> str:
         """Return the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for one file's salt."""
@@ -125,8 +124,3 @@ def looks_encrypted(path: Path) -> bool:
     start = first_bytes(path, _PAGE)
     whole = path.stat().st_size % _PAGE == 0 or log_of(path).exists() or journal_of(path).exists()
     return whole and not start.startswith(MAGIC) and len(set(start)) >= _MANY_VALUES
-
-
-def _salt_of(path: Path) -> bytes:
-    start = first_bytes(path, _PAGE) if path.exists() else b""
-    return start[:SALT_BYTES] if len(start) >= SALT_BYTES else os.urandom(SALT_BYTES)

@@ -63,13 +63,13 @@ def writing_to(
         check()
 
 
-def write_text(path: Path, text: str, *, inputs: Iterable[Path] = ()) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a text as UTF-8, with the line ends it has; a file that is there is replaced.
 
     Raises:
         As :func:`writing_to`.
     """
-    with writing_to(path, inputs=inputs) as partial:
+    with writing_to(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
