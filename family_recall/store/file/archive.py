@@ -20,7 +20,7 @@ import apsw
 
 from family_recall.errors import DatasetError
 from family_recall.store.file import checksums, sql
-from family_recall.store.health import rules
+from family_recall.store.health import derived
 from family_recall.types import Memory, Person, Relation, Space
 from family_recall.types.erasure import Receipt
 from family_recall.types.fields import has_lone_surrogate
@@ -178,7 +178,7 @@ class ArchiveLoader:
         Raises:
             DatasetError: If some do not fit; the message says what, and how many.
         """
-        for rule in rules.OF_RECORDS:
+        for rule in derived.OF_RECORDS:
             if problem := rule.problem_in(self._connection):
                 raise DatasetError(f"{rule.what}: {problem}; the export is not whole")
         checksums.fill(self._connection)
@@ -186,9 +186,9 @@ class ArchiveLoader:
 
 def _columns(connection: apsw.Connection, table: str) -> dict[str, str]:
     """Return the columns of a table that are exported, in order, with their types."""
-    derived = _DERIVED.get(table, frozenset())
+    left_out = _DERIVED.get(table, frozenset())
     columns = sql.columns(connection, table)
-    return {name: declared for name, declared in columns.items() if name not in derived}
+    return {name: declared for name, declared in columns.items() if name not in left_out}
 
 
 def _condition(table: str, without: Collection[int]) -> str:
@@ -212,46 +212,33 @@ def _value(declared: str | None, name: str, value: object) -> Any:
     """Return a value as a column of that type takes it."""
     if declared is None:
         raise DatasetError(f"unknown field {name!r}; is the export from a newer version?")
-    if name in LISTS:
-        return _json_list(name, value)
-    if name in OBJECTS:
-        return _json_object(name, value)
-    match declared, value:
+    match LISTS.get(name, declared), value:
         case "INTEGER" | "REAL", bool():
             pass
         case "INTEGER", int() if -_MAX_INTEGER <= value <= _MAX_INTEGER:
             return value
         case "REAL", int() | float() if math.isfinite(value):
             return float(value)
-        case "TEXT", str():
+        case "TEXT", dict() if name in OBJECTS:
+            return _text(name, json.dumps(value))
+        case "TEXT", str() if name not in OBJECTS:
             return _text(name, value)
         case "BLOB", str():
             with contextlib.suppress(ValueError):
                 return bytes.fromhex(value)
-    raise _unexpected(name, declared, value)
-
-
-def _json_list(name: str, value: object) -> str:
-    item_type = LISTS[name]
-    if isinstance(value, list) and all(type(item) is item_type for item in value):
-        return _text(name, json.dumps(value))
-    raise _unexpected(name, f"list of {item_type.__name__}", value)
-
-
-def _json_object(name: str, value: object) -> str:
-    if isinstance(value, dict):
-        return _text(name, json.dumps(value))
-    raise _unexpected(name, "object", value)
+        case type() as item_type, list() if all(type(item) is item_type for item in value):
+            return _text(name, json.dumps(value))
+    expected = f"list of {LISTS[name].__name__}" if name in LISTS else declared
+    raise DatasetError(
+        f"expected {name} to be of type {'object' if name in OBJECTS else expected}, "
+        f"got {value!r:.60}"
+    )
 
 
 def _text(name: str, value: str) -> str:
     if has_lone_surrogate(value):
         raise DatasetError(f"{name} holds half a character (a lone surrogate); send UTF-8")
     return value
-
-
-def _unexpected(name: str, expected: str, value: object) -> DatasetError:
-    return DatasetError(f"expected {name} to be of type {expected}, got {value!r:.60}")
 
 
 def _check_memory(record: Mapping[str, Any]) -> None:

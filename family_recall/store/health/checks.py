@@ -11,7 +11,7 @@ import apsw
 from family_recall.store.file import checksums, damage, sql
 from family_recall.store.file.damage import RECORDS, SETTINGS
 from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
-from family_recall.store.health import derived, rules
+from family_recall.store.health import derived
 
 _SHOWN = 10  # findings of SQLite's own, and damaged memories that are named
 _ABOUT_VALUES = re.compile(
@@ -112,7 +112,7 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
     ]
     return findings + [
         _derived(rule.what, _outcome(rule.problem_in, connection))
-        for rule in (*rules.OF_RECORDS, *rules.OF_DERIVED)
+        for rule in (*derived.OF_RECORDS, *derived.OF_DERIVED)
     ]
 
 
