@@ -16,11 +16,11 @@ from typing import Literal, ParamSpec, TypeVar
 from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
 from family_recall.api.audit import AuditWriter
-from family_recall.api.integrity_monitor import IntegrityMonitor
+from family_recall.api.maintenance import IntegrityMonitor
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
-from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
+from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.forget import Forgetter
 from family_recall.learn import Learner
 from family_recall.recall import Broker
@@ -30,7 +30,7 @@ from family_recall.recall.trace import TraceHook
 from family_recall.remember import Indexer
 from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace
-from family_recall.types.progress import CountCallback
+from family_recall.types.aliases import CountCallback
 
 Embed = Literal["now", "later"]
 """Whether the transformer's vectors are made at once, or by ``flush``."""
@@ -227,13 +227,3 @@ def _close_all() -> None:
     for engine in list(_open_engines):
         with contextlib.suppress(FamilyRecallError):
             engine.close()
-
-
-def check_embed(embed: str) -> None:
-    """Refuse an unknown time to make vectors.
-
-    Raises:
-        InvalidRequestError: If it is not ``now`` or ``later``.
-    """
-    if embed not in {"now", "later"}:
-        raise InvalidRequestError(f"embed must be now or later, got {embed!r}")

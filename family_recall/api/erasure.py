@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Literal, overload
 
-from family_recall.api.engine import Embed, Engine, check_embed
+from family_recall.api.engine import Embed, Engine
 from family_recall.store.memories import epoch_s
 from family_recall.types.checked import checked
 from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
@@ -34,7 +34,6 @@ class Erasure:
         Raises:
             InvalidRequestError: If nothing is in the trash under that receipt for this person.
         """
-        check_embed(embed)
         n = self._engine.forgetter.undo(receipt_id, person_id, wall_s=self._engine.wall_clock())
         if embed == "now":
             self._engine.embed_pending()

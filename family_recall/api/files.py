@@ -23,7 +23,7 @@ from family_recall.store.file.replacement import (
 )
 from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.store import Store
-from family_recall.types.progress import ProgressCallback
+from family_recall.types.aliases import ProgressCallback
 
 __all__ = [
     "Backup",

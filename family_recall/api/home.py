@@ -16,7 +16,7 @@ from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from family_recall.api import corrections
 from family_recall.api.audit import Audit
-from family_recall.api.engine import Embed, Engine, check_embed
+from family_recall.api.engine import Embed, Engine
 from family_recall.api.erasure import Erasure
 from family_recall.api.keywords import context_of, memory_of, selection_of, twin
 from family_recall.api.learning import LearnedWeights
@@ -55,10 +55,10 @@ from family_recall.types import (
     Trace,
     Understanding,
 )
+from family_recall.types.aliases import CountCallback
 from family_recall.types.checked import checked
 from family_recall.types.erasure import SelectionFields
 from family_recall.types.memory import MemoryFields
-from family_recall.types.progress import CountCallback
 from family_recall.types.request import ContextFields
 
 OPENING_RESULTS = 10  # as the hybrid retrieval design loads before a conversation
@@ -398,7 +398,6 @@ class FamilyRecall:
         """
         if batch_size < 1:
             raise InvalidRequestError(f"batch_size must be 1 or more, got {batch_size}")
-        check_embed(embed)
         return self._engine.indexer.remember(
             map(_checked_memory, memories),
             now_s=self._engine.wall_clock(),
@@ -605,7 +604,6 @@ class FamilyRecall:
             ConflictError: If there is a newer version than that of ``recorded_at``.
             StoreError: If it is damaged in the file.
         """
-        check_embed(embed)
         corrected = corrections.correct(
             self._engine.indexer,
             doc_id,

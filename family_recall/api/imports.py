@@ -24,29 +24,14 @@ from family_recall.errors import (
 from family_recall.remember.derived import content_hash
 from family_recall.store.versions import Version
 from family_recall.types import Imported, Memory, Omission, Person, Relation
+from family_recall.types.aliases import StepCallback
 from family_recall.types.browsing import FORMATS, Format
-from family_recall.types.progress import StepCallback
 
 MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5
 """If more would go, and more than this share of what a source said, it is probably another file."""
 
 _BATCH = 256
 _N_EXAMPLES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
-    """A file, and how it is stored; fields as ``home.sources.import_file`` has them."""
-
-    path: Path
-    space_id: str
-    file_format: str | None
-    source: str | None
-    authors: Mapping[str, str]
-    columns: Mapping[str, str]
-    day_first: bool | None
-    withdraw_most: bool
-    dry_run: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +45,47 @@ class _Plan:
     unchanged: int
 
 
-def import_file(engine: Engine, request: ImportRequest, progress: StepCallback | None) -> Imported:
+def import_file(
+    engine: Engine,
+    path: Path,
+    *,
+    space_id: str,
+    file_format: str | None,
+    source: str | None,
+    authors: Mapping[str, str],
+    columns: Mapping[str, str],
+    day_first: bool | None,
+    withdraw_most: bool,
+    dry_run: bool,
+    progress: StepCallback | None,
+) -> Imported:
     """Do what ``home.sources.import_file`` says, without vectors of the transformer."""
-    file_format = _format(request)
-    source = request.source or importing.source_name(request.path, file_format)
+    known_format = _format(path, file_format)
+    source = source or importing.source_name(path, known_format)
     zone, now_s = engine.store.zone, engine.wall_clock()
-    settings = ReadSettings(
-        zone, dt.datetime.fromtimestamp(now_s, zone), request.day_first, request.columns
-    )
-    reading = importing.read(request.path, file_format, settings)
+    settings = ReadSettings(zone, dt.datetime.fromtimestamp(now_s, zone), day_first, columns)
+    reading = importing.read(path, known_format, settings)
     with engine.store.reading() as tables:
-        tables.household.space_no(request.space_id)
-        authors = _Authors(tables.household.people(), request.authors)
-        memories = [
-            (_memory(draft, source, request.space_id, authors), draft) for draft in reading.drafts
-        ]
+        tables.household.space_no(space_id)
+        people = _Authors(tables.household.people(), authors)
+        memories = [(_memory(draft, source, space_id, people), draft) for draft in reading.drafts]
         plan = _plan(memories, reading, source, tables.versions.of_source(source))
-    if not request.withdraw_most:
-        _check_withdrawn(plan, source, request)
-    if not request.dry_run:
+    if not withdraw_most:
+        _check_withdrawn(plan, source, path)
+    if not dry_run:
         _write(engine, plan, source, now_s, progress)
     return Imported(
-        path=str(request.path),
-        file_format=file_format,
+        path=str(path),
+        file_format=known_format,
         source=source,
-        space_id=request.space_id,
-        dry_run=request.dry_run,
+        space_id=space_id,
+        dry_run=dry_run,
         created=plan.created,
         updated=len(plan.changed) - plan.created,
         unchanged=plan.unchanged,
         withdrawn=len(plan.withdrawn),
         left_out=_omissions(reading),
-        authors=authors.seen,
+        authors=people.seen,
         examples=tuple(memory for memory, _ in memories[:_N_EXAMPLES]),
     )
 
@@ -123,17 +117,17 @@ class _Authors:
         return person or author or names[0]
 
 
-def _format(request: ImportRequest) -> Format:
-    file_format = request.file_format or importing.format_of(request.path)
-    known = ", ".join(FORMATS)
-    if request.file_format is not None and request.file_format not in FORMATS:
-        raise InvalidRequestError(f"file_format must be one of {known}, got {file_format!r}")
-    for format_ in FORMATS:
-        if format_ == file_format:
-            return format_
-    if not request.path.exists():
-        raise DatasetError(f"{request.path}: no such file; check the path")
-    raise DatasetError(f"{request.path}: expected one of {known}, recognised none; name the format")
+def _format(path: Path, named: str | None) -> Format:
+    file_format = named or importing.format_of(path)
+    for known in FORMATS:
+        if known == file_format:
+            return known
+    formats = ", ".join(FORMATS)
+    if named is not None:
+        raise InvalidRequestError(f"file_format must be one of {formats}, got {named!r}")
+    if not path.exists():
+        raise DatasetError(f"{path}: no such file; check the path")
+    raise DatasetError(f"{path}: expected one of {formats}, recognised none; name the format")
 
 
 def _memory(draft: Draft, source: str, space_id: str, authors: _Authors) -> Memory:
@@ -186,11 +180,11 @@ def _plan(
     return dataclasses.replace(plan, created=created, unchanged=unchanged)
 
 
-def _check_withdrawn(plan: _Plan, source: str, request: ImportRequest) -> None:
+def _check_withdrawn(plan: _Plan, source: str, path: Path) -> None:
     n, before = len(plan.withdrawn), len(plan.entries)
     if n > max(MAX_WITHDRAWN, before * MAX_WITHDRAWN_SHARE):
         raise UnconfirmedError(
-            f"{request.path}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
+            f"{path}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
             "nothing was stored. If it is another file, name another source (--source); if they "
             "are to go, say so (--withdraw-most)"
         )

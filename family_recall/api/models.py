@@ -12,7 +12,7 @@ from family_recall.encoders.manifest import ROLES, ModelEntry, read_manifest, ve
 from family_recall.encoders.sentence_transformers import Overrides, import_model
 from family_recall.encoders.session import import_runtime, why_no_cuda
 from family_recall.encoders.static import StaticEncoder
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 
 __all__ = [
     "ROLES",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args, overload
+from typing import Literal, overload
 
 from family_recall.access import policy
 from family_recall.api.engine import Engine
@@ -10,7 +10,6 @@ from family_recall.remember import people
 from family_recall.types import Person
 from family_recall.types.checked import checked
 from family_recall.types.erasure import About, Receipt, RemovalPlan, Said
-from family_recall.types.fields import check_choice
 
 
 @checked
@@ -82,8 +81,6 @@ class People:
                 child for whose guardians something is stored.
             UnconfirmedError: If a token is needed, or confirms something else.
         """
-        check_choice("said", said, get_args(Said))
-        check_choice("about", about, get_args(About))
         if dry_run:
             return self._engine.forgetter.plan_removal(person_id, said, about)
         return self._engine.forget(

@@ -10,16 +10,16 @@ from typing import Unpack
 
 import msgspec
 
-from family_recall.api.engine import Embed, Engine, check_embed
+from family_recall.api.engine import Embed, Engine
 from family_recall.api.keywords import memory_of
 from family_recall.errors import InvalidMemoryError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.store.versions import Criteria, Version
 from family_recall.types import Imported, Receipt, Remembered, SourceCount
+from family_recall.types.aliases import StepCallback
 from family_recall.types.checked import checked
 from family_recall.types.memory import MemoryFields
-from family_recall.types.progress import StepCallback
 
 
 @checked
@@ -62,7 +62,6 @@ class Sources:
             UnknownSpaceError: If there is no such space.
             NotTheirsError: If that id is another's there, stored by ``home.remember``.
         """
-        check_embed(embed)
         for name in ("doc_id", "source"):
             if name in fields:
                 raise InvalidMemoryError(f"{name} is made of source and key; leave it out")
@@ -156,19 +155,19 @@ class Sources:
         # Few processes read mail and archives, which bring a fifth of the standard library.
         from family_recall.api import imports  # noqa: PLC0415
 
-        check_embed(embed)
-        request = imports.ImportRequest(
+        imported = imports.import_file(
+            self._engine,
             Path(path),
-            space_id,
-            file_format,
-            source,
-            authors or {},
-            columns or {},
-            day_first,
-            withdraw_most,
-            dry_run,
+            space_id=space_id,
+            file_format=file_format,
+            source=source,
+            authors=authors or {},
+            columns=columns or {},
+            day_first=day_first,
+            withdraw_most=withdraw_most,
+            dry_run=dry_run,
+            progress=progress,
         )
-        imported = imports.import_file(self._engine, request, progress)
         n = imported.created + imported.updated
         if embed == "now" and n and not dry_run:
             self._engine.embed_pending(

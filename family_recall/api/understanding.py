@@ -1,4 +1,4 @@
-"""Understanding of a question without a household."""
+"""Understanding of a question without a household, and of the language that it is in."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import datetime as dt
 from pathlib import Path
 
 from family_recall.encoders.static import StaticEncoder
+from family_recall.english import asks
+from family_recall.english.text import STOP_WORDS
+from family_recall.english.times import find_timespan, times_mentioned
 from family_recall.recall import routing_encoder
 from family_recall.recall.question import planner
 from family_recall.store.words import split
-from family_recall.types import (
-    RecallRequest,
-    Region,
-    Understanding,
-)
+from family_recall.types import RecallRequest, Region, Understanding
 from family_recall.types.checked import checked_call
+
+__all__ = ["STOP_WORDS", "asks", "find_timespan", "times_mentioned", "understand"]
 
 
 @checked_call

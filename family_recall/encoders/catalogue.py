@@ -11,11 +11,11 @@ from msgspec import Meta, Struct, field
 from family_recall.encoders.install import GRAPH_NAME, TOKENIZER_NAME
 from family_recall.encoders.manifest import (
     Count,
+    ModelEntry,
     Role,
     Sha256,
     Text,
     convert,
-    read_entry,
     read_models,
 )
 from family_recall.errors import ModelError
@@ -105,5 +105,5 @@ def _offer(path: Path, content: dict[str, Any]) -> Offer:
     source = {"repo": str(offer.repo), "revision": offer.revision}
     record |= graph | {"tokenizer": tokenizer, "data": data, "source": source}
     # Checks the record before the download, not after it.
-    read_entry(path, {"model_id": "?", "dimensions": 1, **record})
+    convert(path, {"model_id": "?", "dimensions": 1, **record}, ModelEntry)
     return msgspec.structs.replace(offer, record=record)

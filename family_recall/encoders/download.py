@@ -17,7 +17,7 @@ from family_recall.encoders.catalogue import Offer, RemoteFile
 from family_recall.encoders.install import complete, files_folder, install, placed
 from family_recall.encoders.manifest import ModelEntry, sha256_of
 from family_recall.errors import ModelError
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 
 BASE_URL = "https://huggingface.co"
 TIMEOUT_S = 30.0

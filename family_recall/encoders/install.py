@@ -21,7 +21,7 @@ from family_recall.encoders.manifest import (
     MANIFEST_NAME,
     ModelEntry,
     ModelFile,
-    read_entry,
+    convert,
     read_models,
     sha256_of,
     user_models,
@@ -175,7 +175,7 @@ def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
             manifest cannot be read. The manifest is then unchanged.
     """
     path = folder / MANIFEST_NAME
-    entry = read_entry(path, dict(record))
+    entry = convert(path, record, ModelEntry)
     for result in check(entry):
         if result.problem:
             raise ModelError(f"{entry.name}: {result.what}: {result.problem}")

@@ -22,7 +22,6 @@ NO_THREAD = "no thread could be started to load it"
 # ImportError: there is no wheel of ONNX Runtime or tokenizers here (musl, armv7).
 _UNUSABLE = (ModelError, ImportError, MemoryError)
 _Model = TypeVar("_Model", StaticEncoder, BiEncoder, CrossEncoder)
-_FAULTY = "is missing or altered; family-recall models verify"
 
 
 class Models:
@@ -104,16 +103,9 @@ class Models:
     @property
     def why_no_scorer(self) -> str:
         """Why there is no cross-encoder, if there is none."""
-        return self._scorer_problem or NO_CROSS_ENCODER
-
-    @property
-    def scorer_fault(self) -> str | None:
-        """What keeps the folder's cross-encoder from reading, in a few words.
-
-        None if nothing does, if the folder has none, or if ``why`` names the same.
-        """
-        problem = None if self.why is not None else self._scorer_problem
-        return problem if problem in {None, LOADING} else f"the cross-encoder{_fault(problem)}"
+        if not self._ready.is_set():
+            return LOADING
+        return self._faults.get(CrossEncoder.ROLE, NO_CROSS_ENCODER)
 
     @property
     def static_fault(self) -> str | None:
@@ -121,18 +113,20 @@ class Models:
 
         None if nothing does, if the folder has none, or if ``why`` names the same.
         """
-        problem = self._faults.get(StaticEncoder.ROLE)
-        if problem is None or self.why not in {None, LOADING}:
-            return None
-        return f"the static embedder{_fault(problem)}"
+        return self._fault(StaticEncoder.ROLE, "the static embedder")
 
     @property
-    def _scorer_problem(self) -> str | None:
-        """Why there is no cross-encoder; None if there is one, or if ``why`` names the same."""
-        if not self._ready.is_set():
-            return LOADING
-        is_named = self._scorer is not None or BiEncoder.ROLE in self._faults
-        return None if is_named else self._faults.get(CrossEncoder.ROLE)
+    def scorer_fault(self) -> str | None:
+        """The same of its cross-encoder."""
+        return self._fault(CrossEncoder.ROLE, "the cross-encoder")
+
+    def _fault(self, role: str, name: str) -> str | None:
+        problem = self._faults.get(role)
+        if problem is None or self.why not in {None, LOADING}:
+            return None
+        if problem == NO_MEMORY:
+            return f"{name}: {NO_MEMORY}"
+        return f"{name} is missing or altered; family-recall models verify"
 
     def close(self) -> None:
         """Load nothing more, and wait for what is loading: a library cannot be left half way."""
@@ -190,10 +184,6 @@ class Models:
             if kind is BiEncoder or self._id_of(None, kind.ROLE) is not None:
                 self._faults[kind.ROLE] = NO_MEMORY if _out_of_memory(error) else str(error)
             return None
-
-
-def _fault(problem: str | None) -> str:
-    return f": {NO_MEMORY}" if problem == NO_MEMORY else f" {_FAULTY}"
 
 
 def _out_of_memory(error: BaseException) -> bool:

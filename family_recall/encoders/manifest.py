@@ -209,15 +209,6 @@ def read_json(path: Path, kind: type[T], *, way_out: str = "") -> T:
         raise ModelError(f"{path}: {error}{way_out}") from error
 
 
-def read_entry(path: Path, record: object) -> ModelEntry:
-    """Read one model of the manifest at `path`, of its JSON object.
-
-    Raises:
-        ModelError: If this version cannot interpret it; the message names the field.
-    """
-    return convert(path, record, ModelEntry)
-
-
 def convert(path: Path, record: object, kind: type[T]) -> T:
     """Return a JSON object of a file as a struct; a `Path` in it lies in the folder of that file.
 
@@ -288,7 +279,7 @@ def _inside(name: object) -> PurePosixPath:
 
 def _read(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
-    return Manifest(folder, tuple(read_entry(path, model) for model in read_models(path)))
+    return Manifest(folder, tuple(convert(path, model, ModelEntry) for model in read_models(path)))
 
 
 def _from_environment() -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +31,7 @@ from family_recall.store.feedback import (
 from family_recall.store.store import Store
 from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.types import Answer, Contribution, RecallContext, Scope
+from family_recall.types.records import Record
 
 _REJECTED = "it comes last for you from now on, for this question and others like it"
 _LEFT_OUT = "it is left out for you from now on, of this list and others like it"
@@ -39,8 +39,7 @@ _ACCEPTED = "it answers this question and others like it, whatever you rejected 
 _DOUBTED = "it counts a little against what ranked it there; its place stays"
 
 
-@dataclass(frozen=True, slots=True)
-class Feedback:
+class Feedback(Record, frozen=True):
     """What became of feedback: whether it was kept, whether weights changed, and why not.
 
     ``effect`` says in a sentence what is different from now on; empty where nothing was kept.
@@ -51,13 +50,8 @@ class Feedback:
     why: str
     effect: str = ""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        return dataclasses.asdict(self)
 
-
-@dataclass(frozen=True, slots=True)
-class Learning:
+class Learning(Record, frozen=True):
     """What was learned from one person's feedback.
 
     ``weights`` by feature, (shipped, now); the same two where nothing was learned.
@@ -71,11 +65,10 @@ class Learning:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; weights as ``{feature: {"shipped": …, "now": …}}``."""
-        record = {name: getattr(self, name) for name in self.__slots__}
-        record["weights"] = {
+        weights = {
             name: {"shipped": shipped, "now": now} for name, (shipped, now) in self.weights.items()
         }
-        return record
+        return Record.to_json(self) | {"weights": weights}
 
 
 def learning_of(log: FeedbackLog, person_id: str) -> Learning:

@@ -18,7 +18,7 @@ from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.vector_tables import NewPassages, NewVector, Role
 from family_recall.store.vector_writing import ToEmbed
-from family_recall.types.progress import CountCallback
+from family_recall.types.aliases import CountCallback
 
 log = logging.getLogger("family_recall")
 

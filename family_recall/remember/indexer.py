@@ -25,7 +25,7 @@ from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.vector_tables import Role
 from family_recall.types import Memory, Relation, Remembered
-from family_recall.types.progress import CountCallback, ProgressCallback
+from family_recall.types.aliases import CountCallback, ProgressCallback
 from family_recall.types.records import Record
 
 

@@ -19,8 +19,8 @@ from family_recall.store.file.archive import INFO, LOG_INFO, ArchiveLoader
 from family_recall.store.file.replacement import writing_to
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
+from family_recall.types.aliases import ProgressCallback
 from family_recall.types.json_lines import read_jsonl, shown
-from family_recall.types.progress import ProgressCallback
 from family_recall.types.records import Record
 
 KIND = "family_recall"

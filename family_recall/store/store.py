@@ -31,8 +31,8 @@ from family_recall.store.snapshot import Snapshot
 from family_recall.store.stage_costs import StageCost
 from family_recall.store.transaction import ReadTransaction, WriteTransaction
 from family_recall.types import Region
+from family_recall.types.aliases import ProgressCallback
 from family_recall.types.erasure import Proof, Receipt, Verification
-from family_recall.types.progress import ProgressCallback
 from family_recall.types.understanding import check_country
 
 MAX_BUSY_TIMEOUT_MS = 3_600_000

@@ -1,5 +1,6 @@
 """The nouns of this library: what is stored, what is asked, what is answered."""
 
+from family_recall.types.aliases import BoolArray, FloatArray, IdArray
 from family_recall.types.answer import (
     Answer,
     Contribution,
@@ -8,7 +9,6 @@ from family_recall.types.answer import (
     Result,
     Status,
 )
-from family_recall.types.arrays import BoolArray, FloatArray, IdArray
 from family_recall.types.browsing import (
     AccessibleSpace,
     AuditEntry,

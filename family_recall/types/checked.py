@@ -6,18 +6,17 @@ import collections.abc
 import functools
 import inspect
 import os
-import reprlib
 import types
 import typing
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from family_recall.errors import InvalidRequestError
+from family_recall.types.fields import refusal
 
 _C = TypeVar("_C", bound=type)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_Fits = Callable[[Any], bool]
+_Allowed = tuple[Any, ...]
 
 _LARGEST = 2**63  # a whole number that SQLite stores is below it
 _NAMES: dict[Any, str] = {
@@ -46,14 +45,14 @@ def checked(part: _C) -> _C:
 
 
 def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Refuse arguments whose type is not that of their annotation.
+    """Refuse arguments that their annotations do not allow.
 
     Whole numbers are below 2**63; what an iterable holds, and a range, is checked by who reads it.
 
     Raises:
         InvalidRequestError: Naming the argument, what was expected, and what was found.
     """
-    checks: dict[str, tuple[_Fits, str]] = {}
+    checks: dict[str, _Allowed] = {}
     names: list[str] = []
 
     def read_annotations() -> None:
@@ -61,65 +60,54 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
         for name, parameter in inspect.signature(call).parameters.items():
             if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
                 names.append(name)
-            if name in hints and parameter.kind is not parameter.VAR_KEYWORD:
-                kinds = _kinds(hints[name])
-                if kinds is not None:
-                    checks[name] = (_fits(kinds), _expected(kinds))
+            allowed = _allowed(hints.get(name, Any))
+            if Any not in allowed and parameter.kind is not parameter.VAR_KEYWORD:
+                checks[name] = allowed
 
     @functools.wraps(call)
     def checked_arguments(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         if not names:
             read_annotations()
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-            if name in checks and not checks[name][0](value):
-                expected = "a whole number of 64 bits" if _too_large(value) else checks[name][1]
-                raise InvalidRequestError(f"{name} must be {expected}, got {reprlib.repr(value)}")
+            if name in checks and not _fits(value, checks[name]):
+                raise refusal(name, _expected(value, checks[name]), value)
         return call(*args, **kwargs)
 
     return checked_arguments
 
 
-def _kinds(hint: Any) -> tuple[type, ...] | None:
-    """Return the classes that an annotation allows; None for any."""
-    if hint is Any or isinstance(hint, TypeVar):
-        return None
+def _allowed(hint: Any) -> _Allowed:
+    """Return the classes and the texts that an annotation allows; ``Any`` for any value."""
     origin = typing.get_origin(hint)
     if origin in {typing.Union, types.UnionType}:
-        parts = [_kinds(part) for part in typing.get_args(hint)]
-        return None if None in parts else sum((part for part in parts if part), ())
+        return tuple(kind for part in typing.get_args(hint) for kind in _allowed(part))
     if origin is typing.Literal:
-        return tuple(dict.fromkeys(type(choice) for choice in typing.get_args(hint)))
+        return typing.get_args(hint)
     kind = origin or hint
     if typing.is_typeddict(kind):
         return (collections.abc.Mapping,)
-    return (kind,) if isinstance(kind, type) else None
+    return (kind,) if isinstance(kind, type) else (Any,)
 
 
-def _fits(kinds: tuple[type, ...]) -> _Fits:
-    """Return what says whether a value is of one of some classes; True is no number."""
-    numbers = {int, float} & {*kinds}
-    others = tuple(kind for kind in kinds if kind not in numbers)
-
-    def fits(value: Any) -> bool:
-        if isinstance(value, others):
-            return True
-        if isinstance(value, bool) or not numbers:
-            return False
-        if isinstance(value, int):
-            return not _too_large(value)
-        return float in numbers and isinstance(value, float)
-
-    return fits
+def _fits(value: Any, allowed: _Allowed) -> bool:
+    """Return whether a value is allowed; True is no number."""
+    if isinstance(value, bool):
+        return bool in allowed
+    if isinstance(value, int):
+        return bool({int, float} & {*allowed}) and abs(value) < _LARGEST
+    if isinstance(value, str) and value in allowed:
+        return True
+    return isinstance(value, tuple(kind for kind in allowed if isinstance(kind, type)))
 
 
-def _too_large(value: object) -> bool:
-    return isinstance(value, int) and abs(value) >= _LARGEST
+def _expected(value: object, allowed: _Allowed) -> str:
+    if isinstance(value, int) and abs(value) >= _LARGEST:
+        return "a whole number of 64 bits"
+    choices = [choice for choice in allowed if isinstance(choice, str)]
+    if choices:
+        return f"one of {', '.join(choices)}"
+    return " or ".join(dict.fromkeys(_NAMES.get(kind) or _with_article(kind) for kind in allowed))
 
 
-def _expected(kinds: tuple[type, ...]) -> str:
-    names = [_NAMES.get(kind, _with_article(kind.__name__)) for kind in kinds]
-    return " or ".join(dict.fromkeys(names))
-
-
-def _with_article(name: str) -> str:
-    return f"an {name}" if name[0] in "AEIOU" else f"a {name}"
+def _with_article(kind: type) -> str:
+    return f"an {kind.__name__}" if kind.__name__[0] in "AEIOU" else f"a {kind.__name__}"

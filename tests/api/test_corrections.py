@@ -97,7 +97,7 @@ def test_the_author_may_correct_it(
         ({"person_id": None}, InvalidRequestError, "person_id must be text, got None"),
         ({"doc_id": "nothing"}, UnknownMemoryError, "no memory 'nothing'"),
         ({"guardians_of": "mia"}, InvalidMemoryError, "remember it there and forget it here"),
-        ({"embed": "never"}, InvalidRequestError, "embed must be now or later"),
+        ({"embed": "never"}, InvalidRequestError, "embed must be one of now, later"),
     ],
 )  # fmt: skip
 def test_a_wrong_correction_is_refused(

@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
-from family_recall.encoders.manifest import user_models, verify
+from family_recall.encoders.manifest import (
+    ModelEntry,
+    convert,
+    read_models,
+    user_models,
+    verify,
+)
 from family_recall.errors import ModelError
 
 
@@ -101,7 +107,6 @@ def test_a_role_nobody_has_is_none(models: Path) -> None:
         ({"precision": "int3"}, "'int3'.*precision"),
         ({"max_tokens": 64}, "`object`, got `int`.*max_tokens"),
         ({"role": "embedder"}, "`dimensions` is missing"),
-        ({"role": "\ud800"}, "surrogates not allowed"),
     ],
 )
 def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: str) -> None:
@@ -110,6 +115,14 @@ def test_a_wrong_field_is_named(models: Path, changes: dict[str, Any], message: 
 
     with pytest.raises(ModelError, match=message):
         read_manifest(models)
+
+
+def test_half_a_character_is_a_model_error(models: Path) -> None:
+    """A lone surrogate, which no UTF-8 holds, is refused like any other wrong value."""
+    (record,) = read_models(models / "manifest.json")
+
+    with pytest.raises(ModelError, match=r"manifest\.json: .*surrogates not allowed"):
+        convert(models / "manifest.json", {**record, "role": "\ud800"}, ModelEntry)
 
 
 @pytest.mark.parametrize(

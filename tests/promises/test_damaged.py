@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Hidden, RecallContext
-from family_recall.api import integrity_monitor
+from family_recall.api import maintenance
 from family_recall.apps.cli import main
 from family_recall.apps.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
@@ -321,7 +321,7 @@ def test_checking_gives_up_on_request(path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(checks, "_STEPS", 100)
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
-            smaller.setattr(integrity_monitor, "LARGEST_BYTES", path.stat().st_size - 1)
+            smaller.setattr(maintenance, "LARGEST_BYTES", path.stat().st_size - 1)
             engine_of(home).integrity.check()
             assert engine_of(home).integrity.damage() is None
         engine_of(home).integrity.stop()

@@ -41,7 +41,7 @@ from typing import Any
 import apsw
 
 from family_recall import Answer, FamilyRecall, Filters, Hidden, Memory, RecallContext, Relation
-from family_recall.encoders.manifest import read_entry
+from family_recall.encoders.manifest import ModelEntry, convert
 from family_recall.errors import (
     DatasetError,
     FamilyRecallError,
@@ -235,7 +235,7 @@ def _answer(_: random.Random, record: Any) -> None:
 
 
 def _manifest(_: random.Random, record: Any) -> None:
-    read_entry(Path("models/manifest.json"), record)
+    convert(Path("models/manifest.json"), record, ModelEntry)
 
 
 def _entries() -> list[dict[str, Any]]:

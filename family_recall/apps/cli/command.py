@@ -138,7 +138,7 @@ class CommandOrQuestion(DocumentedGroup):
 
 def _asks(text: str) -> bool:
     """Return whether words that were not quoted read as a question."""
-    from family_recall.api.language import asks  # noqa: PLC0415 -- help needs no grammar
+    from family_recall.api.understanding import asks  # noqa: PLC0415 -- help needs no grammar
 
     return asks(text)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from family_recall.api.maintenance import Archive
     from family_recall.types import Imported
-    from family_recall.types.progress import StepCallback
+    from family_recall.types.aliases import StepCallback
 
 
 _N_NAMES = 8

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from family_recall.types import Answer
-    from family_recall.types.progress import ProgressCallback, StepCallback
+    from family_recall.types.aliases import ProgressCallback, StepCallback
 
 
 PIPE_WIDTH = 120

@@ -21,7 +21,7 @@ from family_recall.apps.evaluation.testbed import Testbed
 from family_recall.apps.evaluation.timing import quantiles
 from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 from family_recall.types.stages import optional_stages
 
 CONTEXT = "context"

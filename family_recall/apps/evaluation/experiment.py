@@ -19,7 +19,7 @@ from family_recall.apps.evaluation.report import EvaluationReport, separation, s
 from family_recall.apps.evaluation.testbed import EVALUATOR, CachingEncoder, Testbed
 from family_recall.config import RecallConfig
 from family_recall.types import RecallContext
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 
 
 def evaluate(

@@ -14,7 +14,7 @@ from family_recall.apps.evaluation.datasets import Query
 from family_recall.apps.evaluation.measures import Interval, bootstrap_means
 from family_recall.apps.evaluation.outcomes import Outcome, plain
 from family_recall.apps.evaluation.testbed import Testbed
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.api import FamilyRecall
-from family_recall.api.language import STOP_WORDS
 from family_recall.api.models import read_manifest, verify
+from family_recall.api.understanding import STOP_WORDS
 from family_recall.types import Grant, Memory, Person, Space
 
 ASKER = "asha"

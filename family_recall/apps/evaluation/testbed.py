@@ -25,7 +25,7 @@ from family_recall.apps.evaluation.datasets import (
 from family_recall.apps.evaluation.outcomes import Outcome
 from family_recall.config import RecallConfig
 from family_recall.types import Filters, Grant, Person, RecallContext, Space
-from family_recall.types.progress import StepCallback
+from family_recall.types.aliases import StepCallback
 
 EVALUATOR = "evaluator"
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from family_recall.api import FamilyRecall, files
 from family_recall.api.files import Secret, temporary_folder
-from family_recall.api.language import STOP_WORDS
+from family_recall.api.understanding import STOP_WORDS
 from family_recall.apps.evaluation import synthetic
 from family_recall.errors import InvalidRequestError
 from family_recall.types import RecallContext
-from family_recall.types.progress import ProgressCallback
+from family_recall.types.aliases import ProgressCallback
 
 GIB = 2**30
 

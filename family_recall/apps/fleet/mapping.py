@@ -18,7 +18,7 @@ from family_recall.apps.evaluation.checkpoint import Checkpoint, code_and_models
 from family_recall.apps.fleet.places import Entry
 from family_recall.apps.fleet.steps import STEPS, Options, Row, options_record
 from family_recall.errors import StoreBusyError
-from family_recall.types.progress import ProgressCallback
+from family_recall.types.aliases import ProgressCallback
 
 TRANSIENT = (OSError, StoreBusyError)
 """Errors that may be gone at the next try: of a disk, a network, or a file that is in use."""
