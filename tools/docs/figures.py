@@ -23,7 +23,7 @@ from family_recall.apps.demo import SCENES, Scene
 from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
 from family_recall.apps.reports.plots import colour, plot
 from family_recall.apps.reports.results import GROUPS
-from family_recall.recall.ranking.calibration import TELL, find_calibration
+from family_recall.recall.ranking.calibration import OK_FROM, find_calibration
 from tools.common import ROOT, parser_of
 
 if TYPE_CHECKING:
@@ -162,9 +162,9 @@ def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
     def draw(axes: Axes) -> None:
         scores = np.linspace(0.0, 1.2, 200)
         axes.plot(scores, fitted.platt(scores), color=colour("soft"), linewidth=1.4)
-        axes.axhline(TELL, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
+        axes.axhline(OK_FROM, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
         axes.annotate(
-            "ok from here", (0.0, TELL), xytext=(2, 3), textcoords="offset points", fontsize=8.5,
+            "ok from here", (0.0, OK_FROM), xytext=(2, 3), textcoords="offset points", fontsize=8.5,
             color=colour("soft"),
         )  # fmt: skip
         labels_at: list[tuple[float, float, list[str]]] = []

@@ -46,7 +46,13 @@ from family_recall.apps.evaluation.measures import auroc, ece
 from family_recall.encoders import CrossEncoder, StaticEncoder
 from family_recall.errors import DatasetError
 from family_recall.recall.dataflow import Profile
-from family_recall.recall.ranking.calibration import DENY, RERANKED, TELL, DecidedBy, fit_platt
+from family_recall.recall.ranking.calibration import (
+    OK_FROM,
+    RERANKED,
+    WEAK_FROM,
+    DecidedBy,
+    fit_platt,
+)
 from family_recall.recall.ranking.evidence import EVIDENCE
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import Answer, RecallContext
@@ -315,15 +321,15 @@ def left_out(groups: Mapping[str, Group]) -> dict[str, dict[str, float]]:
         right = np.array([asked.right for asked in scored], np.bool_)
         answered = np.array([asked.stored for asked in scored], np.bool_)
         found = np.array([asked.found for asked in scored], np.bool_)
-        told = sure >= TELL
+        told = sure >= OK_FROM
         figures = {
             "ece": ece(sure.tolist(), right.tolist()),
             "auroc_first": separates(sure, right),
             "auroc_stored": separates(stored, answered),
             "told_right": float(right[told].mean()) if told.any() else 1.0,
             "told": float(told[right].mean()) if right.any() else 0.0,
-            "denied": float((sure < DENY)[found].mean()) if found.any() else 0.0,
-            "far_denied": float((of_far < DENY).mean()) if far else 0.0,
+            "denied": float((sure < WEAK_FROM)[found].mean()) if found.any() else 0.0,
+            "far_denied": float((of_far < WEAK_FROM).mean()) if far else 0.0,
         }
         measured[name] = {measure: round(value, 4) for measure, value in figures.items()}
     return measured

@@ -48,7 +48,7 @@ FITTED = (
     "graph_bias", "rrf", "temporal_match", "tells_when", "tier", "length", "cross_encoder",
 )  # fmt: skip
 """Features that are fitted …"""
-KEPT = ("static", "near_focus", "implied", "evidence", "event_kind", "matters")
+KEPT = ("static", "near_focus", "evidence", "event_kind", "matters")
 """… and those that are not: what they look at is in few of the sets, or in none."""
 
 SWITCHED_ON = 1e-9  # a weight that changes no order, so that a feature is computed

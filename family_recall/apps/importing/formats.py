@@ -21,7 +21,7 @@ from family_recall.apps.importing.drafts import (
 from family_recall.apps.importing.mail import read_mailbox
 from family_recall.apps.importing.notes import SUFFIXES, read_notes
 from family_recall.apps.importing.tables import read_table
-from family_recall.apps.importing.whatsapp import is_chat, read_chat
+from family_recall.apps.importing.whatsapp import is_whatsapp_chat, read_chat
 from family_recall.types.browsing import Format
 from family_recall.types.fields import MAX_TEXT_CHARS
 
@@ -66,7 +66,7 @@ def format_of(path: Path) -> Format | None:
         return "icalendar"
     if text.upper().startswith("BEGIN:VCARD"):
         return "vcard"
-    return "whatsapp" if is_chat(text.replace("\r\n", "\n").replace("\r", "\n")) else None
+    return "whatsapp" if is_whatsapp_chat(text.replace("\r\n", "\n").replace("\r", "\n")) else None
 
 
 def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:

@@ -65,7 +65,7 @@ class _Message:
     more: list[str] = field(default_factory=list)
 
 
-def is_chat(text: str) -> bool:
+def is_whatsapp_chat(text: str) -> bool:
     """Whether the first line that is not empty begins a message."""
     return _form_of(_first_line(text)) is not None
 

@@ -110,7 +110,7 @@ PATH = "/mcp"
 SSE_PATH = "/sse"
 _MESSAGES_PATH = "/messages"
 _IN_URL = re.compile(r"[A-Za-z0-9._~-]+")
-MAX_BODY_BYTES = 65_536
+MAX_CALL_BYTES = 65_536
 """More than the arguments of any tool need, with every character escaped."""
 
 
@@ -155,7 +155,7 @@ class _Events:
         self._transport = SseServerTransport(
             _MESSAGES_PATH,
             TransportSecuritySettings(enable_dns_rebinding_protection=False),
-            max_request_body_size=MAX_BODY_BYTES,
+            max_request_body_size=MAX_CALL_BYTES,
         )
 
     def routes(self) -> list[Route]:
@@ -216,7 +216,7 @@ def application(
         streamable_http_path=PATH,
         json_response=True,
         stateless_http=True,
-        max_request_body_size=MAX_BODY_BYTES,
+        max_request_body_size=MAX_CALL_BYTES,
         # KnownHostsOnly checks Host and Origin before a body is read.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         custom_starlette_routes=_Events(server).routes() if token_in_url else None,

@@ -30,7 +30,7 @@ from family_recall.errors import (
     UnknownSpaceError,
 )
 
-MAX_BODY_BYTES = 16_000_000
+MAX_FORM_BYTES = 16_000_000
 """More than the form of a memory of a million characters, three bytes and nine letters each."""
 MAX_CONCURRENT_PAGES = 4
 """The library has no more threads for stages."""
@@ -138,7 +138,7 @@ def _post(
     async def endpoint(request: Request) -> Response:
         body = await _body(request)
         if body is None:
-            return _response(_error(413, f"More than {MAX_BODY_BYTES:,} bytes were sent."), reader)
+            return _response(_error(413, f"More than {MAX_FORM_BYTES:,} bytes were sent."), reader)
         # A form is encoded like the part of a link after its question mark.
         form = QueryParams(body)
         if not secrets.compare_digest(
@@ -171,7 +171,7 @@ async def _body(request: Request) -> bytes | None:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > MAX_BODY_BYTES:
+        if len(body) > MAX_FORM_BYTES:
             return None
     return bytes(body)
 

@@ -29,11 +29,11 @@ DENIED, GUESSED = 3.0, 1.0
 """What it costs to say that nothing is stored where the first result is right, and to say
 "I think" of one that is wrong."""
 
-TELL = TOLD_WRONG / (TOLD_WRONG + NOT_TOLD)
+OK_FROM = TOLD_WRONG / (TOLD_WRONG + NOT_TOLD)
 """The confidence from which telling an answer costs less than doubting it: 0.75."""
-DOUBTED = TELL - 0.01
+DOUBTED = OK_FROM - 0.01
 """The highest confidence of an answer that says nothing of something the question names."""
-DENY = GUESSED / (GUESSED + DENIED)
+WEAK_FROM = GUESSED / (GUESSED + DENIED)
 """The confidence below which denying an answer costs less than guessing: 0.25."""
 
 RERANKED = "_reranked"
@@ -122,9 +122,9 @@ def logit_of(weights: Mapping[str, float], evidence: Mapping[str, float]) -> flo
 
 def status_of(confidence: float) -> Status:
     """Return the status that costs least, of an answer that is right with this probability."""
-    if confidence >= TELL:
+    if confidence >= OK_FROM:
         return "ok"
-    return "no_match" if confidence < DENY else "weak"
+    return "no_match" if confidence < WEAK_FROM else "weak"
 
 
 def fit_platt(

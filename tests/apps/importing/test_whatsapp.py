@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.apps.importing.whatsapp import CONVERSATION_GAP, is_chat, read_chat
+from family_recall.apps.importing.whatsapp import CONVERSATION_GAP, is_whatsapp_chat, read_chat
 from family_recall.errors import DatasetError
 from tests.importing_settings import SETTINGS, moments, reasons, texts
 
@@ -224,7 +224,7 @@ def test_a_chat_is_read_back_as_it_was_written(
         written.append(((author,), text, at))
         at = min(at + dt.timedelta(minutes=minutes), dt.datetime(2026, 10, 31))  # noqa: DTZ001
     chat = newline.join(lines) + newline
-    assert is_chat(chat.replace("\r\n", "\n"))
+    assert is_whatsapp_chat(chat.replace("\r\n", "\n"))
 
     reading = read_chat(chat.replace("\r\n", "\n"), "chat.txt", SETTINGS)
 

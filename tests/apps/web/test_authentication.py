@@ -161,7 +161,7 @@ def test_a_body_longer_than_any_form_is_refused(
     home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A body is counted as it arrives, whatever length it announced."""
-    monkeypatch.setattr("family_recall.apps.web.app.MAX_BODY_BYTES", 1000)
+    monkeypatch.setattr("family_recall.apps.web.app.MAX_FORM_BYTES", 1000)
     browser = Browser(home)
     headers = {"Origin": ORIGIN}
 

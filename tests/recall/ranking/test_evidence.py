@@ -11,8 +11,8 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.recall.ranking.calibration import (
-    DENY,
-    TELL,
+    OK_FROM,
+    WEAK_FROM,
     Calibration,
     Platt,
     certain,
@@ -123,7 +123,7 @@ def test_a_status_is_what_costs_least() -> None:
     """Wrongly told costs thrice rightly doubted, and wrongly denied thrice vainly guessed."""
     sure = (0.75, 0.74, 0.25, 0.24)
 
-    assert (TELL, DENY) == (0.75, 0.25)
+    assert (OK_FROM, WEAK_FROM) == (0.75, 0.25)
     assert [status_of(each) for each in sure] == ["ok", "weak", "weak", "no_match"]
 
 
@@ -132,4 +132,4 @@ def test_what_scores_do_not_decide_has_a_certainty_of_its_own() -> None:
     assert certain(0.25).confidences(np.array([0.0, 9.0])).tolist() == pytest.approx([0.25, 0.25])
     for path in ("time", "identifier", "focus", "about"):
         assert usually(path).decided_by == path
-        assert TELL <= usually(path).answerable < 1.0
+        assert OK_FROM <= usually(path).answerable < 1.0
