@@ -55,24 +55,24 @@ class InWords(str):
         ``ahead`` reads *Friday* as the coming one, a week away when today is a Friday; an error
         names the option of ``name``.
         """
-        from family_recall.api import language  # noqa: PLC0415 -- help needs no grammar
+        from family_recall.api import understanding  # noqa: PLC0415 -- help needs no grammar
 
         now = now or dt.datetime.now(zone)
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
-        times = language.times_mentioned(self, said_at=now, **place) if ahead else ()
+        times = understanding.times_mentioned(self, said_at=now, **place) if ahead else ()
         if ahead and not times:
             # On a Friday "Friday" names the day itself, which is left out; the coming one is the
             # one that it names tomorrow.
             week = now + dt.timedelta(days=7)
-            later = language.times_mentioned(self, said_at=now + dt.timedelta(days=1), **place)
+            later = understanding.times_mentioned(self, said_at=now + dt.timedelta(days=1), **place)
             times = tuple(time for time in later if time.start <= week)
         if times:
             if name == "expires" and times[0].end <= now:
                 over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
                 raise click.BadParameter(over, param_hint=called(name))
             return _moment_in(times[0].start, times[0].end)
-        span = language.find_timespan(self, now=now, **place)
+        span = understanding.find_timespan(self, now=now, **place)
         if span is None or span.start is None:
             raise click.BadParameter(
                 f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
