@@ -78,10 +78,11 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             replied_to=_replied_to(ranked, chosen),
             stems=frozenset([stem for _, stem in context.plan.terms]),
         )
-        each = zip(stored, chosen.tolist(), confidence.tolist(), strict=True)
+        scores = np.vecdot(ranking.features[chosen].astype(np.float64), ranking.weights)
+        each = zip(stored, chosen.tolist(), scores.tolist(), confidence.tolist(), strict=True)
         made = (
-            _result(rank, memory, row, sure, ranking, provenance)
-            for rank, (memory, row, sure) in enumerate(each, start=1)
+            _result(rank, *columns, ranking, provenance)
+            for rank, columns in enumerate(each, start=1)
         )
         results = tuple(_while_time_lasts(made, len(chosen), context, trace))
         chosen = chosen[: len(results)]
@@ -234,6 +235,7 @@ def _result(
     rank: int,
     memory: MemoryRow,
     row: int,
+    score: float,
     confidence: float,
     ranking: Ranking,
     provenance: _Provenance,
@@ -246,7 +248,7 @@ def _result(
     return Result(
         rank=rank,
         doc_id=memory.doc_id,
-        score=float(np.dot(features.astype(np.float64), weights)),
+        score=score,
         confidence=confidence,
         text=text,
         space_id=memory.space_id,

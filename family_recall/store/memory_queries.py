@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -335,9 +337,9 @@ def _check(
 
 def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
     """Number the sessions within their partitions; a memory without one gets its own number."""
-    numbers: dict[object, int] = {}
+    numbers = collections.defaultdict[object, int](itertools.count().__next__)
     keys = [
         memory if name is None else (memory >> PARTITION_SHIFT, name)
         for memory, name in zip(ids, names, strict=True)
     ]
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    return np.array([numbers[key] for key in keys], np.int64)

@@ -40,20 +40,23 @@ def collapse_duplicates(
     """
     words, authors, kinds = ranking.rows.words, ranking.rows.authors, ranking.rows.kinds
     own = words.in_body.nonzero()[0]
-    stems, bounds = words.stems[own].tolist(), own.searchsorted(words.bounds).tolist()
+    stems, bounds = words.stems[own], own.searchsorted(words.bounds).tolist()
+    packed, width = stems.tobytes(), stems.itemsize
     n_left = min(2 * top_k, MOST_COMPARED)
-    first: dict[tuple[str | None, str, frozenset[int]], int] = {}
+    first: dict[tuple[str | None, str, bytes], int] = {}
     distinct: dict[tuple[str | None, str], list[tuple[int, frozenset[int]]]] = {}
     representative: dict[int, int] = {}
     for row in ranking.order.tolist():
-        text = frozenset(stems[bounds[row] : bounds[row + 1]])
-        if len(text) < FEWEST_WORDS:
+        start, end = bounds[row], bounds[row + 1]
+        if end - start < FEWEST_WORDS:
             continue
-        if stopped():
-            break
         author, kind = authors[row], kinds[row]
-        best = first.setdefault((author, kind, text), row)
+        # Stems ascend, so that equal sets have equal bytes.
+        best = first.setdefault((author, kind, packed[start * width : end * width]), row)
         if best == row and n_left:
+            if stopped():
+                break
+            text = frozenset(stems[start:end].tolist())
             others = distinct.setdefault((author, kind), [])
             best = next((other for other, of in others if is_near_copy(text, of)), row)
             if best == row:
