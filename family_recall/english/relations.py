@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .kinship import INVERSE, KINSHIP_ROLES, LONGEST_ROLE, KinshipRole
+from .kinship import INVERSE, KINSHIP_ROLES, meaning_of
+from .routing import without_opening
 from .text import STOP_WORDS
 
 Stems = Callable[[str], list[tuple[str, str]]]
@@ -35,14 +36,15 @@ ASKER_WORDS = frozenset({"i", "me", "my", "mine", "myself", "we", "us", "our"})
 """Words by which the asker names themselves."""
 
 _CONCEPTS = {
-    "live": "live lives lived living reside resides address home house based",
-    "work": "work works worked working job employed employer employs employee workplace",
-    "study": "school study studies studied studying attend attends attended pupil student college"
-    " university uni nursery kindergarten preschool",
+    "live": "live lives lived living reside resides address home house",
+    "work": "work works worked working job employed employer employs workplace",
+    "study": "school study studies studied attend attends college university uni nursery",
     "teach": "teach teaches taught teaching teacher teachers tutor tutors",
-    "doctor": "doctor doctors dr gp physician paediatrician pediatrician",
+    "doctor": "doctor doctors dr gp",
     "mind": "babysit babysits babysitter sitter nanny childminder minder minds",
     "manage": "boss manager manages supervisor supervises",
+    "marry": "married marry marries",
+    "own": "own owns owned owner",
     "born": "born birthplace",
     "go": "go goes went going",
 }
@@ -50,20 +52,14 @@ _CONCEPT_OF = {word: concept for concept, words in _CONCEPTS.items() for word in
 SINGLE_VALUED = frozenset({"live", "born"})
 """Concepts of which only the newest of one person's relations holds."""
 
-_ROLE_VERBS = dict.fromkeys(("married", "marry", "engaged"), "spouse")
-_ROLE_VERBS |= dict.fromkeys(("own", "owns", "owned", "owner"), "owner")
-_ROLE_VERBS |= dict.fromkeys(("belong", "belongs", "belonged"), "pet")
 _PLACES = frozenset({"live", "work", "study", "born", "go"})
 _PLACE_PREPOSITIONS = frozenset("in at near on from around outside opposite behind by".split())
 _LIGHT = frozenset({"go", "plan", "have", "take", "make", "do", "come", "get", "want", "keep"})
 _ATTRIBUTES = frozenset(
-    """
-    address home house job employer workplace school college university uni nursery kindergarten
-    preschool birthplace
-    """.split()
-)
+    "address home house job employer workplace school college university uni nursery birthplace"
+    .split()
+)  # fmt: skip
 """Nouns that belong to the one who lives, works or studies there."""
-_TURNED_ROUND = frozenset({"employer of", "employs", "home of", "school of", "birthplace of"})
 _SYMMETRIC = frozenset("with colleague classmate roommate flatmate teammate knows related".split())
 _SPEECH = frozenset(
     """
@@ -72,31 +68,23 @@ _SPEECH = frozenset(
     """.split()
 )
 """Words of a question about what was said or thought, which no relation answers."""
-_FUNCTION_WORDS = STOP_WORDS - _SPEECH - frozenset({"own", "not", "no", "nor", "same", "myself"})
-_FILLERS = frozenset(
-    """
-    actually again area city company country currently day days exactly family firm guy hello hey
-    lady long man nowadays ok okay people person place please remind right street still these today
-    town woman
-    """.split()
-)
-"""Words of a question that narrow nothing."""
 _NAME_WORDS = frozenset({"name", "names", "named", "called", "surname"})
 _NEGATIONS = frozenset({"not", "no", "nor", "never", "without", "why"})
-_PAST_WORDS = frozenset(
-    {"before", "previously", "previous", "formerly", "former", "used", "earlier", "ex", "late"}
-)
+_PAST_WORDS = frozenset({"before", "previously", "previous", "formerly", "former", "used", "ex"})
 """Words that speak of a relation which has ended."""
+_FUNCTION_WORDS = STOP_WORDS - _SPEECH - frozenset({"own", "not", "no", "nor", "same", "myself"})
+_SAYING_NOTHING = _FUNCTION_WORDS | _PAST_WORDS | frozenset(
+    "actually again city company country currently exactly long now person place still today town"
+    .split()
+)  # fmt: skip
+"""Words of a question that narrow nothing."""
 _WH = frozenset({"who", "whom", "whose", "where", "when", "why", "how", "what", "which"})
-_GREETINGS = frozenset("hey hi ok okay so and but well please know remember name".split())
+_OPENING_VERBS = frozenset("is are was were do does did has have had".split())
 _BARE = _NAME_WORDS | frozenset(
-    """
-    who whom which how many long when since is are was were am s re a an the exactly again now
-    then please still today currently this that what whose
-    """.split()
-)
-"""Words that may stand beside a role and whose it is."""
-_AROUND_ROLE = _BARE | frozenset("of to do does did have has had been get got gets any".split())
+    "who whom which is are was were am s re a an the again now still today this that what whose"
+    .split()
+)  # fmt: skip
+"""Words that may stand beside the words for somebody."""
 _PATH_WORDS = frozenset({"related", "relation", "relationship", "connected", "connection"})
 _PATH_FILLERS = frozenset("how what is are am was the between and to of with each other".split())
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
@@ -108,17 +96,6 @@ class Token(NamedTuple):
     word: str
     mention: int = -1
     is_possessive: bool = False
-
-
-class RoleAsked(NamedTuple):
-    """A question for who has a role to somebody: their mention, and another that is named.
-
-    ``other`` is -1 where none is, as in a question to be answered by yes or no.
-    """
-
-    mention: int
-    role: KinshipRole
-    other: int
 
 
 @dataclass(frozen=True)
@@ -141,14 +118,12 @@ class Wording:
         plain = frozenset(word for word, _ in words)
         if (
             len(words) > MAX_WORDS
-            or not _NEGATIONS.isdisjoint(plain)
+            or not plain.isdisjoint(_NEGATIONS | _SPEECH)
             or any(word.endswith("n't") for word in plain)
         ):
             return cls(())
         asker = len(names) if asker_is_known else -1
-        tokens = _without_lead(_tokens(words, names, asker), asker)
-        wording = cls(tuple(tokens), asker)
-        return wording if wording.named and _SPEECH.isdisjoint(wording.words) else cls(())
+        return cls(tuple(_tokens(words, names, asker)), asker)
 
     @functools.cached_property
     def words(self) -> frozenset[str]:
@@ -168,18 +143,14 @@ class Wording:
     @property
     def asks_who(self) -> bool:
         """Whether it asks for nothing but who somebody is."""
-        return (
-            "who" in self.words and self.words <= _BARE - {"many", "long", "when"} - _NAME_WORDS
-        ) and len(self.tokens) < 6
+        return "who" in self.words and self.words <= _BARE - _NAME_WORDS and len(self.tokens) < 6
 
     def asks_identity(self, described: Collection[str]) -> bool:
         """Whether it asks who a phrase such as *my wife* means, or what they are called.
 
         ``described`` are further words that may stand beside it: *swimming* of a coach.
         """
-        asks = (
-            {"who", "whom", "whose", "which", "many"} if "what" not in self.words else _NAME_WORDS
-        )
+        asks = {"who", "whom", "whose", "which"} if "what" not in self.words else _NAME_WORDS
         words = self.words.difference(described)
         return words <= _BARE and (not words or not words.isdisjoint(asks))
 
@@ -198,131 +169,96 @@ class Wording:
         words = [token.word for token in self.tokens]
         return len(words) == 5 and words[0] == "who" and words[3] == "to" and not words[2]
 
-    def role(self) -> RoleAsked | None:
-        """Return the role of a relative, a spouse, an owner or a pet that is asked for, if any.
+    @property
+    def wh(self) -> str:
+        """Its question word, or empty."""
+        return next((token.word for token in self.tokens if token.word in _WH), "")
 
-        *Whose dog is Rex?* and *Who is Ann the aunt of?* ask for who is the inverse to Rex and Ann.
-        """
-        heads = list(self._role_heads())
-        if len(heads) != 1 or len(self.named) > 2:
-            return None
-        first, last, role = heads[0]
-        rest = {t.word for at, t in enumerate(self.tokens) if not first <= at <= last} - {""}
-        if not rest <= _AROUND_ROLE:
-            return None
-        parts = {token.mention: _part(self.tokens, at, first, last)
-                 for at, token in enumerate(self.tokens) if token.mention >= 0}  # fmt: skip
-        mention = min(
-            self.named, key=lambda named: ("owner", "doer", None, "receiver").index(parts[named])
-        )
-        has_one = self.tokens[first].word not in _ROLE_VERBS and rest & {"have", "has", "got"}
-        is_inverse = parts[mention] == "doer" and not has_one and self.tokens[first].word != "whose"
-        if "what" in rest and not rest & _NAME_WORDS and not (is_inverse and role.link == "owner"):
-            return None
-        other = next((named for named in self.named if named != mention), -1)
-        return RoleAsked(mention, KinshipRole(INVERSE[role.link]) if is_inverse else role, other)
-
-    def _role_heads(self) -> Iterable[tuple[int, int, KinshipRole]]:
-        """Yield the words for a role: the first and last token, and the role."""
-        words = [token.word for token in self.tokens]
-        if self.words <= _BARE and "whose" in words:
-            yield words.index("whose"), words.index("whose"), KinshipRole("owner")
-        at = 0
-        while at < len(words):
-            lengths = range(min(LONGEST_ROLE, len(words) - at), 0, -1)
-            n = next((n for n in lengths if " ".join(words[at : at + n]) in KINSHIP_ROLES), 0)
-            if n:
-                yield at, at + n - 1, KINSHIP_ROLES[" ".join(words[at : at + n])]
-            elif words[at] in _ROLE_VERBS:
-                yield at, at, KinshipRole(_ROLE_VERBS[words[at]])
-            at += max(n, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class WordQuestion:
-    """A question's words for a relation: position and concept of each that says something.
-
-    ``wh`` is its question word, or empty.
-    """
-
-    wording: Wording
-    content: tuple[tuple[int, str], ...]
-    wh: str
-
-    @classmethod
-    def of(cls, wording: Wording, stems: Stems) -> WordQuestion | None:
-        """Read the words by which a question asks for a relation; None if too many or none."""
-        tokens = wording.tokens
-        wh = next((token.word for token in tokens if token.word in _WH), "")
-        skipped = _FUNCTION_WORDS | _FILLERS | _PAST_WORDS
-        if wh in {"what", ""}:
-            skipped |= _NAME_WORDS
-        content = [
+    def content(self, stems: Stems) -> tuple[tuple[int, str], ...]:
+        """Return position and concept of each word that says something; none if it cannot ask."""
+        if not self.tokens or not (self.wh or self.tokens[0].word in _OPENING_VERBS):
+            return ()
+        skipped = _SAYING_NOTHING | (_NAME_WORDS if self.wh in {"what", ""} else set())
+        content = tuple(
             (at, concept(token.word, stems))
-            for at, token in enumerate(tokens)
+            for at, token in enumerate(self.tokens)
             if token.mention < 0 and token.word not in skipped
-        ]
-        is_question = wh or (tokens and tokens[0].word in _OPENING_VERBS)
-        if not is_question or not 1 <= len(content) <= MAX_CONTENT_WORDS:
-            return None
-        return cls(wording, tuple(content), wh)
+        )
+        return content if len(content) <= MAX_CONTENT_WORDS else ()
 
-    def match(
+    def is_answered_by(
         self,
-        phrase: str,
+        relation: RelationWords,
         ends: tuple[frozenset[int], frozenset[int]],
         other_name: str,
         stems: Stems,
-    ) -> tuple[float, bool]:
-        """Compare it with a relation: the overlap in [0, 1], and whether the relation answers.
+    ) -> bool:
+        """Whether a relation states all that it asks.
 
         Args:
-            phrase: The relation, normalised.
+            relation: The relation.
             ends: The mentions that stand for its subject, and for its object.
             other_name: The name of the end that stands for no mention.
             stems: Splits a text into (word, stem) pairs.
         """
-        relation = RelationWords.of(phrase, stems)
-        asked = {word for _, word in self.content}
-        overlap = len(relation.core & asked) / len(relation.core)
-        if overlap < MIN_COVERAGE:
-            return overlap, False
+        content = self.content(stems)
+        asked = {word for _, word in content}
         of_other = {concept(word, stems) for word, _ in stems(other_name.casefold())}
-        others = set(self.wording.named) - {self.wording.asker}
+        others = set(self.named) - {self.asker}
         at_ends = ends[0] | ends[1]
-        answers = (
-            asked <= relation.all | of_other
-            and (self.wording.asks_past or not relation.has_ended)
+        return (
+            len(relation.core & asked) >= MIN_COVERAGE * len(relation.core)
+            and asked <= relation.all | of_other
+            and (self.asks_past or not relation.has_ended)
             and (at_ends >= others if others else bool(at_ends))
-            and self._fits_question_word(relation)
-            and (all(ends) or relation.is_symmetric or self._in_its_place(relation, ends))
+            and self._fits_question_word(relation, asked)
+            and (all(ends) or relation.is_symmetric or self._in_its_place(relation, content, ends))
         )
-        return overlap, answers
 
-    def _fits_question_word(self, relation: RelationWords) -> bool:
-        words = self.wording.words
-        if "with" in words and "with" not in relation.phrase.split(" "):
+    def _fits_question_word(self, relation: RelationWords, asked: Collection[str]) -> bool:
+        if "with" in self.words and "with" not in relation.phrase.split(" "):
             return False
         if self.wh == "where":
             # *Where did Mia go?* asks for today, and not for her school.
-            return relation.is_place and not _LIGHT.issuperset(word for _, word in self.content)
-        return self.wh != "how" or "long" in words
+            return relation.is_place and not _LIGHT.issuperset(asked)
+        return self.wh != "how" or "long" in self.words
 
     def _in_its_place(
-        self, relation: RelationWords, ends: tuple[frozenset[int], frozenset[int]]
+        self,
+        relation: RelationWords,
+        content: Sequence[tuple[int, str]],
+        ends: tuple[frozenset[int], frozenset[int]],
     ) -> bool:
         """Whether the one named has the part in the question that they have in the relation."""
-        tokens = self.wording.tokens
         named = ends[0] | ends[1]
-        for head in [at for at, word in self.content if word in relation.core]:
-            for place in [at for at, token in enumerate(tokens) if token.mention in named]:
-                part = _part(tokens, place, head, head)
-                does = not self.wording.words.isdisjoint({"do", "does", "did"})
+        places = [at for at, token in enumerate(self.tokens) if token.mention in named]
+        for head in [at for at, word in content if word in relation.core]:
+            for place in places:
+                part = self._part(place, head)
+                does = not self.words.isdisjoint({"do", "does", "did"})
                 if part == "owner" and self.wh == "what" and does:
                     return False
                 if part is not None:
-                    return relation.is_subject(part, tokens[head].word) == bool(ends[0])
+                    return relation.is_subject(part, self.tokens[head].word) == bool(ends[0])
         return True
+
+    def _part(self, place: int, head: int) -> Part | None:
+        """Return the part of the thing named at ``place`` in what the word at ``head`` says."""
+        after = self.tokens[head + 1].word if head + 1 < len(self.tokens) else ""
+        while head and self.tokens[head - 1].word in _PAST_WORDS:
+            head -= 1
+        before = self.tokens[head - 1].word if head else ""
+        if before in {"what", "which"}:
+            return None
+        if before == "whose":
+            return "doer"
+        if place < head:
+            if self.tokens[place].is_possessive:
+                return "owner"
+            return "receiver" if after == "by" else "doer"
+        if after == "of" or (after in {"for", "to"} and before in {"the", "a", "an"}):
+            return "owner"
+        return "receiver"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +288,10 @@ class RelationWords:
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether it holds both ways: *plans vacation with*."""
+        """Whether it holds both ways: *plans vacation with*, *married to*."""
+        meaning = meaning_of(self.phrase)
+        if meaning is not None and INVERSE[meaning.link] == meaning.link:
+            return True
         return not _SYMMETRIC.isdisjoint(self.phrase.split(" "))
 
     @property
@@ -371,15 +310,14 @@ class RelationWords:
         False
         """
         first, last = self.phrase.split(" ")[0], self.phrase.split(" ")[-1]
-        turned = self.phrase in _TURNED_ROUND or last == "by"
-        if last == "of":
-            return (part == "doer") != turned
         is_noun = not first.endswith(("s", "ed")) or first.endswith("ss")
+        if last == "of":
+            return part == "doer"
         if first == "has" or (" " not in self.phrase and is_noun):
             return part == "owner"
         if part == "owner":
-            return (word in _ATTRIBUTES) != turned
-        return (part == "doer") != turned
+            return (word in _ATTRIBUTES) != (last == "by")
+        return (part == "doer") != (last == "by")
 
 
 def concept(word: str, stems: Stems) -> str:
@@ -394,31 +332,10 @@ def concept(word: str, stems: Stems) -> str:
     return stem[:-2] if len(stem) > 5 and stem.endswith(("er", "or")) else stem
 
 
-_OPENING_VERBS = frozenset("is are was were do does did has have had".split())
-
-
-def _part(tokens: Sequence[Token], place: int, first: int, last: int) -> Part | None:
-    """Return the part of the thing named at ``place`` in what the words from first to last say."""
-    while first and tokens[first - 1].word in _PAST_WORDS:
-        first -= 1
-    before = tokens[first - 1].word if first else ""
-    after = tokens[last + 1].word if last + 1 < len(tokens) else ""
-    if before in {"what", "which"}:
-        return None
-    if before == "whose":
-        return "doer"
-    if place < first:
-        if tokens[place].is_possessive:
-            return "owner"
-        return "receiver" if after == "by" else "doer"
-    if after in {"of", "for", "to"} and (after == "of" or before in {"the", "a", "an"}):
-        return "owner"
-    return "receiver"
-
-
 def _words(question: str) -> list[tuple[str, bool]]:
     """Return each word, normalised, and whether it is a possessive."""
     text = unicodedata.normalize("NFKC", question).casefold().replace("’", "'")
+    text = without_opening(text)
     return [
         (word.removesuffix("'s"), word.endswith("'s") or text[match.end() : match.end() + 1] == "'")
         for match in _WORD.finditer(text)
@@ -427,6 +344,7 @@ def _words(question: str) -> list[tuple[str, bool]]:
 
 
 def _tokens(words: Sequence[tuple[str, bool]], names: Sequence[str], asker: int) -> list[Token]:
+    """Put the longest name that begins at a word, or the asker, in place of its words."""
     tokens: list[Token] = []
     plain = [word for word, _ in words]
     parts = sorted(
@@ -438,11 +356,7 @@ def _tokens(words: Sequence[tuple[str, bool]], names: Sequence[str], asker: int)
         name, number = next((p for p in parts if plain[at : at + len(p[0])] == p[0]), ([], -1))
         # In *Whose uncle is Ann?* no name is meant, also where somebody is called Uncle.
         before = tokens[-1].word if tokens else ""
-        if (
-            len(name) == 1
-            and word in KINSHIP_ROLES
-            and before in {"whose", "the", "a", "an", "any"}
-        ):
+        if len(name) == 1 and word in KINSHIP_ROLES and before in {"whose", "the", "a", "an"}:
             name = []
         if name:
             tokens.append(Token("", number, words[at + len(name) - 1][1]))
@@ -452,19 +366,3 @@ def _tokens(words: Sequence[tuple[str, bool]], names: Sequence[str], asker: int)
             tokens.append(Token(word, is_possessive=is_possessive))
         at += max(len(name), 1)
     return tokens
-
-
-def _without_lead(tokens: list[Token], asker: int) -> list[Token]:
-    """Leave out *can you please tell me*."""
-    at = 0
-    while at + 1 < len(tokens):
-        word, after = tokens[at].word, tokens[at + 1]
-        if word in _GREETINGS:
-            at += 1
-        elif (word in {"can", "could", "would", "do", "did"} and after.word == "you") or (
-            word in {"tell", "remind", "show", "give"} and asker >= 0 and after.mention == asker
-        ):
-            at += 2
-        else:
-            break
-    return tokens[at:]

@@ -227,7 +227,7 @@ class Wording:
         return cls(
             plain=plain,
             timeless=plain if written == question else _plain(written),
-            neutral=_without_opening(" ".join(neutral.split())),
+            neutral=without_opening(" ".join(neutral.split())),
             has_time=times is not None or _RECENT_TIME.search(plain) is not None,
         )
 
@@ -266,11 +266,12 @@ def prototype_questions() -> Mapping[Strategy, tuple[str, ...]]:
 
 def _plain(question: str) -> str:
     lower = _APOSTROPHE.sub("", _composed(question).casefold())
-    plain = _without_opening(" ".join(map(_corrected, runs_in(lower))))
+    plain = without_opening(" ".join(map(_corrected, runs_in(lower))))
     return plain and f" {plain}"
 
 
-def _without_opening(text: str) -> str:
+def without_opening(text: str) -> str:
+    """Leave out what opens a question: *hi, can you please tell me*."""
     opening = _OPENING_PHRASE.match(text)
     return text if opening is None else text[opening.end() :]
 

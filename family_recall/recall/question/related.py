@@ -17,15 +17,13 @@ from family_recall.english.kinship import (
     meaning_of,
     relation_phrase,
 )
-from family_recall.english.relations import SINGLE_VALUED, RelationWords, Wording, WordQuestion
+from family_recall.english.relations import SINGLE_VALUED, RelationWords, Wording
 from family_recall.recall.question.entities import Mention, Resolution
 from family_recall.recall.question.kinship import (
-    MAX_STEPS,
     Relatives,
     credible_relations,
     in_all_partitions,
     is_same,
-    relatives,
 )
 from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
@@ -37,7 +35,7 @@ MAX_ANSWERING = 12
 """Relations that answer a question."""
 
 MAX_OTHERS = 5
-"""Other relations of an answer, between the named things or near to the question."""
+"""Other relations of an answer, between the things it names."""
 
 MAX_PATH = 3
 """Relations on the longest path by which two are told to be related."""
@@ -50,12 +48,11 @@ _MAX_REACHED = 32
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A relation for an answer: whether it answers, the end asked for, its overlap in words."""
+    """A relation for an answer: whether it answers, and the end asked for."""
 
     relation: StoredRelation
     answers: bool = False
     asked_for: Entity | None = None
-    overlap: float = 0.0
 
 
 class Related(msgspec.Struct, frozen=True):
@@ -148,7 +145,7 @@ def relations_of_family(scope: Scope, snapshot: Snapshot) -> Related:
 def _asked(
     wording: Wording, mentions: Sequence[Mention], scope: Scope, snapshot: Snapshot
 ) -> list[Found]:
-    """Return the relations that a question asks for, and those that come near."""
+    """Return the relations that a question asks for."""
     named = [mentions[number] for number in wording.named]
     phrases = [mention for mention in named if mention.role]
     others = [mention for mention in named if not mention.role]
@@ -158,11 +155,6 @@ def _asked(
     ):
         kin = Relatives(phrases[0].entities, relations=phrases[0].relations)
         return _of_kin(kin, others[0] if others else None)
-    asked = wording.role()
-    if asked is not None:
-        whose = mentions[asked.mention].entities
-        kin = relatives(whose, asked.role, scope, snapshot, max_steps=MAX_STEPS)
-        return _of_kin(kin, mentions[asked.other] if asked.other >= 0 else None)
     if len(named) == 1 and wording.asks_who:
         everywhere = in_all_partitions(named[0].entities, scope, snapshot)
         stored = credible_relations(everywhere, scope, snapshot)
@@ -171,8 +163,7 @@ def _asked(
         return [
             Found(relation, answers=True) for relation in _path(named[0], named[1], scope, snapshot)
         ]
-    words = WordQuestion.of(wording, snapshot.stems)
-    return [] if words is None else _by_words(words, mentions, scope, snapshot)
+    return _by_words(wording, mentions, scope, snapshot) if wording.content(snapshot.stems) else []
 
 
 def _is_kind(words: str) -> bool:
@@ -192,38 +183,36 @@ def _of_kin(kin: Relatives, other: Mention | None) -> list[Found]:
     found = []
     for relation in kin.relations:
         end = next((end for end in (relation.subject, relation.object) if end.id in ids), None)
-        found.append(Found(relation, end is not None, None if other is not None else end, 1.0))
+        found.append(Found(relation, end is not None, None if other is not None else end))
     return found
 
 
 def _by_words(
-    question: WordQuestion, mentions: Sequence[Mention], scope: Scope, snapshot: Snapshot
+    wording: Wording, mentions: Sequence[Mention], scope: Scope, snapshot: Snapshot
 ) -> list[Found]:
+    """Return the relations whose words state what a question asks, the newest first."""
     by_entity: dict[int, set[int]] = {}
-    for number in question.wording.named:
-        for entity in mentions[number].entities:
-            by_entity.setdefault(entity.id, set()).add(number)
-    named = [e for number in question.wording.named for e in mentions[number].entities]
-    found: list[Found] = []
-    stored = credible_relations(named, scope, snapshot)
-    if question.wording.asks_past:
+    named = [(number, e) for number in wording.named for e in mentions[number].entities]
+    for number, entity in named:
+        by_entity.setdefault(entity.id, set()).add(number)
+    entities = [entity for _, entity in named]
+    stored = credible_relations(entities, scope, snapshot)
+    if wording.asks_past:
         stored = [relation for relation in stored if _words_of(relation, snapshot).has_ended]
-        stored += credible_relations(named, scope, snapshot, ended=True)
+        stored += credible_relations(entities, scope, snapshot, ended=True)
+    found: list[Found] = []
     for relation in stored:
-        phrase = relation_phrase(relation.relation)
-        # One word for kin, as in *sister*, was looked up as a role; *half sister* was not.
-        if phrase in IS_A or (len(question.content) == 1 and _is_family(relation)):
-            continue
-        subject, object_ = relation.subject, relation.object
+        words = _words_of(relation, snapshot)
         ends = (
-            frozenset(by_entity.get(subject.id, ())),
-            frozenset(by_entity.get(object_.id, ())),
+            frozenset(by_entity.get(relation.subject.id, ())),
+            frozenset(by_entity.get(relation.object.id, ())),
         )
-        asked_for = None if all(ends) else object_ if ends[0] else subject
+        asked_for = None if all(ends) else relation.object if ends[0] else relation.subject
         other_name = "" if asked_for is None else asked_for.name
-        overlap, answers = question.match(phrase, ends, other_name, snapshot.stems)
-        if overlap >= 0.5:
-            found.append(Found(relation, answers, asked_for, overlap))
+        if words.phrase not in IS_A and wording.is_answered_by(
+            words, ends, other_name, snapshot.stems
+        ):
+            found.append(Found(relation, answers=True, asked_for=asked_for))
     return _newest(found, snapshot)
 
 
@@ -246,7 +235,7 @@ def _words_of(relation: StoredRelation, snapshot: Snapshot) -> RelationWords:
 
 def _newest(found: Sequence[Found], snapshot: Snapshot) -> list[Found]:
     """Put the newest first; where only one can hold, an older one of the same does not answer."""
-    ordered = sorted(found, key=lambda f: (-f.overlap, -_since(f.relation), -f.relation.no))
+    ordered = sorted(found, key=lambda f: (-_since(f.relation), -f.relation.no))
     seen: dict[tuple[str, str], str] = {}
     result = []
     for each in ordered:
@@ -317,7 +306,7 @@ def _results(
 ) -> Related:
     """Write relations as results: those that answer first, each once."""
     once: dict[tuple[str, str, str], Found] = {}
-    for one in sorted(found, key=lambda f: (not f.answers, -f.overlap)):
+    for one in sorted(found, key=lambda f: not f.answers):
         relation = one.relation
         once.setdefault((relation.subject.name, relation.relation, relation.object.name), one)
     answering = [one for one in once.values() if one.answers][:MAX_ANSWERING]
