@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from family_recall.encoders import ModelEntry, read_manifest
+from family_recall.encoders.manifest import ModelEntry, read_manifest
 
 DIM = 8
 MAX_POSITIONS = 64

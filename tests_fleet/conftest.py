@@ -14,7 +14,7 @@ from ray.cluster_utils import Cluster
 
 from family_recall import FamilyRecall
 from family_recall.apps.fleet import ray_engine
-from family_recall.encoders import StaticEncoder
+from family_recall.encoders.static import StaticEncoder
 from tests.conftest import TinyEncoder
 from tools.fleet.invent import invented, write_dataset, write_file
 

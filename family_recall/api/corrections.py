@@ -8,32 +8,31 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from family_recall.access.rights import EditableView, editable_view
-from family_recall.encoders.base import Encoder
+from family_recall.api.engine import Embed, Engine
 from family_recall.errors import ConflictError, InvalidMemoryError
-from family_recall.remember import Indexer
 from family_recall.store.memories import StoredMemory, epoch_s
-from family_recall.types import FIXED, Corrected, Memory
+from family_recall.types import FIXED, Corrected, Memory, RecallContext
 
 CORRECTABLE = tuple(field.name for field in dataclasses.fields(Memory) if field.name not in FIXED)
 """Fields of a memory that a correction can change."""
 
 
 def correct(
-    indexer: Indexer,
+    engine: Engine,
     doc_id: str,
     changes: Mapping[str, Any],
     *,
     person_id: str,
     space_id: str | None,
     recorded_at: dt.datetime | None,
-    wall_s: float,
-    encoder: Encoder | None,
-    static: Encoder | None,
+    embed: Embed,
 ) -> Corrected:
     """Store a memory again with some fields changed, as ``home.correct`` describes."""
     _check_correctable(changes)
-    zone = indexer.store.zone
-    with indexer.store.writing() as writing:
+    encoder = engine.models.wait() if embed == "now" else None
+    static, indexer = engine.models.static(), engine.indexer
+    wall_s, zone = engine.wall_clock(), engine.store.zone
+    with engine.store.writing() as writing:
         view = editable_view(writing.listings, person_id, space_id, wall_s=wall_s, zone=zone)
         visible = view.memory(doc_id)
         before = view.editable(visible, changes).memory
@@ -49,6 +48,7 @@ def correct(
             indexer.remember_within(writing, [after], now_s=wall_s, static=static)
     if encoder is not None:
         indexer.embed(encoder, writing.changed)
+    engine.audit_log.note("look", RecallContext(person_id), [(before.space_id, doc_id)])
     return Corrected(doc_id, before.space_id, changed)
 
 

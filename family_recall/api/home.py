@@ -604,21 +604,15 @@ class FamilyRecall:
             ConflictError: If there is a newer version than that of ``recorded_at``.
             StoreError: If it is damaged in the file.
         """
-        corrected = corrections.correct(
-            self._engine.indexer,
+        return corrections.correct(
+            self._engine,
             doc_id,
             changes,
             person_id=person_id,
             space_id=space_id,
             recorded_at=recorded_at,
-            wall_s=self._engine.wall_clock(),
-            encoder=self._engine.models.wait() if embed == "now" else None,
-            static=self._engine.models.static(),
+            embed=embed,
         )
-        self._engine.audit_log.note(
-            "look", RecallContext(person_id), [(corrected.space_id, corrected.doc_id)]
-        )
-        return corrected
 
     @overload
     def forget(

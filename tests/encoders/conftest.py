@@ -14,7 +14,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from family_recall.encoders import BiEncoder, find_models
+from family_recall.encoders.manifest import find_models
+from family_recall.encoders.transformer import BiEncoder
 
 ID_WEIGHT = 1e-3
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.encoders import find_models
+from family_recall.encoders.manifest import find_models
 from family_recall.encoders.tokenizer import SubwordTokenizer
 
 if TYPE_CHECKING:
-    from family_recall.encoders import BiEncoder, Encoder, Encoding
+    from family_recall.encoders.base import Encoder, Encoding
+    from family_recall.encoders.transformer import BiEncoder
 
 HOUSEHOLD = [
     "Grandma's flight arrives at half past six on Friday.",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.encoders import ModelEntry, read_manifest
 from family_recall.encoders.install import check
+from family_recall.encoders.manifest import ModelEntry, read_manifest
 from family_recall.encoders.sentence_transformers import import_model
 from tests.foreign_models import save_folder
 

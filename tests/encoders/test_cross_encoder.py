@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from family_recall.encoders import CrossEncoder, find_models, read_manifest
 from family_recall.encoders.loader import NO_CROSS_ENCODER, Models
+from family_recall.encoders.manifest import find_models, read_manifest
+from family_recall.encoders.transformer import CrossEncoder
 from family_recall.errors import ModelError
 
 if TYPE_CHECKING:

@@ -17,15 +17,11 @@ import onnx
 import pytest
 
 from family_recall.deadline import Alarm
-from family_recall.encoders import (
-    BiEncoder,
-    CrossEncoder,
-    find_models,
-    half_precision,
-    session,
-)
+from family_recall.encoders import half_precision, session
+from family_recall.encoders.manifest import find_models
 from family_recall.encoders.sentence_transformers import import_model
 from family_recall.encoders.session import CPU, CUDA, CUDA_BATCH, Session, Text, import_runtime
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from tests.foreign_models import ALL_INPUTS, embedder_graph, save_folder
 
@@ -365,7 +361,8 @@ def test_without_onnx_int8_stays_on_the_cpu(
 def test_without_a_device_nothing_of_onnx_is_imported() -> None:
     """What only CUDA needs costs a machine without it neither time nor memory."""
     code = (
-        "import sys\nfrom family_recall.encoders import CrossEncoder\nCrossEncoder.load()\n"
+        "import sys\nfrom family_recall.encoders.transformer import CrossEncoder\n"
+        "CrossEncoder.load()\n"
         "print([m for m in sys.modules if m.split('.')[0] == 'onnx' or 'transformers' in m"
         " or m.endswith('half_precision')])"
     )

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.encoders import BiEncoder, ModelEntry
 from family_recall.encoders.catalogue import RemoteFile, find_offer
 from family_recall.encoders.download import download, fetch
-from family_recall.encoders.manifest import sha256_of
+from family_recall.encoders.manifest import ModelEntry, sha256_of
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 from tests.foreign_models import save_folder
 from tests.local_hub import GRAPH, REPO, REVISION, Hub, repository, serve, write_catalogue
@@ -254,7 +254,8 @@ def test_only_fetching_loads_what_speaks_to_a_network(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path, PurePosixPath
-from family_recall.encoders import BiEncoder, read_manifest
+from family_recall.encoders.manifest import read_manifest
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.encoders.catalogue import read_catalogue
 from family_recall.encoders.install import check
 from family_recall.encoders.sentence_transformers import import_model

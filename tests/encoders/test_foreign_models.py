@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto
 
-from family_recall.encoders import BiEncoder, CrossEncoder
 from family_recall.encoders.sentence_transformers import Overrides, import_model
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from tests.foreign_models import (
     ALL_INPUTS,

@@ -11,9 +11,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from family_recall.encoders import BiEncoder, CrossEncoder, find_models
 from family_recall.encoders.half_precision import dequantised, half_precision
+from family_recall.encoders.manifest import find_models
 from family_recall.encoders.session import import_runtime
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 
 TEXTS = (

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import family_recall
-from family_recall.encoders import read_manifest
 from family_recall.encoders.install import (
     DECISIVE,
     Record,
@@ -21,7 +20,7 @@ from family_recall.encoders.install import (
     placed,
     writable_folder,
 )
-from family_recall.encoders.manifest import user_models
+from family_recall.encoders.manifest import read_manifest, user_models
 from family_recall.encoders.sentence_transformers import import_model
 from family_recall.errors import ModelError
 from tests.foreign_models import save_folder

@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from family_recall.encoders import BiEncoder, CrossEncoder, find_models, read_manifest
 from family_recall.encoders.manifest import (
     ModelEntry,
     convert,
+    find_models,
+    read_manifest,
     read_models,
     user_models,
     verify,
 )
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from family_recall.encoders import find_models, read_manifest
+from family_recall.encoders.manifest import find_models, read_manifest
 
 NOTES = (find_models() / "README.md").read_text("utf-8")
 

@@ -10,8 +10,8 @@ from typing import Any
 import onnx
 import pytest
 
-from family_recall.encoders import BiEncoder
 from family_recall.encoders.sentence_transformers import Overrides, import_model
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 from tests.foreign_models import (
     ALL_INPUTS,

@@ -16,8 +16,9 @@ import pytest
 
 import family_recall
 from family_recall.deadline import Alarm
-from family_recall.encoders import BiEncoder, find_models
+from family_recall.encoders.manifest import find_models
 from family_recall.encoders.session import Session
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 
 ROOT = Path(family_recall.__file__).resolve().parent.parent
@@ -39,7 +40,7 @@ def sockets():
     return sorted(link for link in links if link.startswith("socket:"))
 
 before = threads(), sockets()
-from family_recall.encoders import BiEncoder
+from family_recall.encoders.transformer import BiEncoder
 encoder = BiEncoder.load()
 pooled = encoder.encode_question("when does grandma land?").pooled
 after = threads(), sockets()

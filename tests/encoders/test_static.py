@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.encoders import StaticEncoder, find_models
 from family_recall.encoders.base import Floats
 from family_recall.encoders.install import check
-from family_recall.encoders.manifest import read_manifest
-from family_recall.encoders.static import StaticTable, read_table, write_table
+from family_recall.encoders.manifest import find_models, read_manifest
+from family_recall.encoders.static import StaticEncoder, StaticTable, read_table, write_table
 from family_recall.encoders.tokenizer import SubwordTokenizer
 from family_recall.errors import ModelError
 from tests.encoders.conftest import facts, write_manifest
@@ -170,7 +169,7 @@ _WITHOUT_ONNX = """
 import sys
 from pathlib import Path
 sys.modules["onnxruntime"] = None  # as where it has no wheel
-from family_recall.encoders import StaticEncoder
+from family_recall.encoders.static import StaticEncoder
 vector = StaticEncoder.load(Path(sys.argv[1])).encode_question("when does grandma land?").pooled
 print(vector.shape, [name for name in ("apsw", "torch") if name in sys.modules])
 """

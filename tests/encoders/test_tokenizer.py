@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.encoders import find_models, read_manifest
+from family_recall.encoders.manifest import find_models, read_manifest
 from family_recall.encoders.tokenizer import read_tokenizer
 from family_recall.errors import ModelError
 

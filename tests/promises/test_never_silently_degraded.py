@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall import Answer, FamilyRecall, Memory, RecallContext
-from family_recall.encoders import BiEncoder, Encoding, StaticEncoder
+from family_recall.encoders.base import Encoding
+from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import BiEncoder
 from family_recall.errors import ModelError
 from family_recall.recall.ranking.profiles import profiles
 from tests.conftest import (

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from family_recall import FamilyRecall
-from family_recall.encoders import BiEncoder, CrossEncoder, StaticEncoder
+from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from family_recall.store import vector_index
 from tests.conftest import PLENTY_MS, found, move_in, open_home, recall, stories

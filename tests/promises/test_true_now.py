@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from family_recall import Answer, FamilyRecall
 from family_recall.config import RecallConfig
-from family_recall.encoders import BiEncoder
+from family_recall.encoders.transformer import BiEncoder
 from tests.conftest import HOME, found, move_in, open_home, recall, remember, stories
 
 START = dt.datetime(2024, 3, 1, 9, tzinfo=dt.UTC)

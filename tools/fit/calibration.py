@@ -43,7 +43,8 @@ from sklearn.linear_model import LogisticRegression
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import Dataset, load_dataset
 from family_recall.apps.evaluation.measures import auroc, ece
-from family_recall.encoders import CrossEncoder, StaticEncoder
+from family_recall.encoders.static import StaticEncoder
+from family_recall.encoders.transformer import CrossEncoder
 from family_recall.errors import DatasetError
 from family_recall.recall.dataflow import Profile
 from family_recall.recall.ranking.calibration import (

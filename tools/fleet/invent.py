@@ -30,8 +30,8 @@ from random import Random
 from family_recall import FamilyRecall
 from family_recall.apps.evaluation import load_dataset
 from family_recall.apps.evaluation.testbed import furnish, region_of
-from family_recall.encoders import StaticEncoder
 from family_recall.encoders.base import Encoder
+from family_recall.encoders.static import StaticEncoder
 from tools.common import parser_of
 from tools.fleet.places_of_homes import REGIONS, Region
 from tools.train.cards.loader import CARDS, HELD_OUT, Card, Fact, read_cards

@@ -72,7 +72,7 @@ def evaluate(
         checkpoint: A folder for each answer and the filled household. Called again with the same
             one after an interruption, this continues and returns the report it would have
             returned; with more to ask (``ablate``, ``budgets_ms``, …), it asks only what is new.
-        progress: Called as work goes on; see ``types.progress.StepCallback``.
+        progress: Called as work goes on; see ``types.aliases.StepCallback``.
 
     Raises:
         DatasetError: If the folder cannot be read, or the checkpoint is one of another dataset,

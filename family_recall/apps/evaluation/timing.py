@@ -135,7 +135,7 @@ def time_household(
         seed: Of the words that they are made of.
         key: What the file is encrypted with.
         models: Folder of models; the shipped ones, when left out.
-        progress: Called as work goes on; see ``types.progress.ProgressCallback``.
+        progress: Called as work goes on; see ``types.aliases.ProgressCallback``.
 
     Raises:
         InvalidRequestError: If there is nothing to ask.
@@ -170,7 +170,7 @@ def time_synthetic(
         n: Questions, 1 or more.
         seed: Of its memories and its questions.
         making: Called with memories made so far, and memories in all.
-        progress: Called as work goes on; see ``types.progress.ProgressCallback``.
+        progress: Called as work goes on; see ``types.aliases.ProgressCallback``.
     """
     ctx = dataclasses.replace(ctx, person_id=synthetic.ASKER, space_id=None)
     with temporary_folder("family_recall_bench") as scratch:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.encoders import StaticEncoder
+from family_recall.encoders.static import StaticEncoder
 from family_recall.english.routing import prototype_questions
 from family_recall.english.times import Timespan, find_timespan
 from family_recall.recall.question.router import (

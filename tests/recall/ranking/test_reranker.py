@@ -12,7 +12,8 @@ import pytest
 
 from family_recall import Answer, FamilyRecall, Memory, RecallContext, Space
 from family_recall.deadline import Deadline
-from family_recall.encoders import CrossEncoder, PairScorer
+from family_recall.encoders.base import PairScorer
+from family_recall.encoders.transformer import CrossEncoder
 from family_recall.recall.dataflow import QueryContext
 from family_recall.recall.ranking.best_passage import readings
 from family_recall.recall.ranking.profiles import profiles

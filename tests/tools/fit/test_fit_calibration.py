@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from family_recall.apps.evaluation import load_dataset
-from family_recall.encoders import find_models
+from family_recall.encoders.manifest import find_models
 from family_recall.recall.ranking import calibration
 from family_recall.recall.ranking.evidence import EVIDENCE
 from family_recall.recall.ranking.profiles import profiles
