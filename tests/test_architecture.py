@@ -76,8 +76,6 @@ def test_one_module_loads_igraph() -> None:
 
 WORDS_ELSEWHERE = {
     "recall/sources/graph.py": "the relations between things that the neural design names",
-    "store/timeline_queries.py": "pronouns by which a fact is about its author",
-    "store/words.py": "stems of time expressions",
 }
 """Files besides `english` that know words of the language, and which: no more may come."""
 

@@ -17,7 +17,6 @@ from family_recall.english import BITS_VERSION, bits_of
 from family_recall.english.identifiers import RULES_VERSION, identifiers_in
 from family_recall.english.times import times_mentioned
 from family_recall.errors import InvalidMemoryError
-from family_recall.store import identifiers
 from family_recall.store.identifiers import Texts
 from family_recall.store.memories import MentionedTime, NewMemory, epoch_s
 from family_recall.store.store import Store
@@ -46,7 +45,7 @@ def derive_all(writing: WriteTransaction, region: Region) -> None:
     """Read the texts of every memory of a file again, superseded ones too."""
     for memory_id, said_s, texts in writing.texts():
         writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
-        identifiers.put(writing.connection, memory_id, identifiers_of(texts))
+        writing.put_identifiers(memory_id, identifiers_of(texts))
         views = (texts.title, texts.text, texts.summary)
         writing.put_times(memory_id, _times_of(views, said_s, writing.zone, region))
     writing.put_info(INFO_KEY, _version(writing.zone, region))
@@ -57,7 +56,7 @@ def derive(
 ) -> None:
     """Store the identifiers of a new memory, and the times that it mentions."""
     if quoted := identifiers_of(memory):
-        identifiers.put(writing.connection, memory_id, quoted)
+        writing.put_identifiers(memory_id, quoted)
     views = (memory.title, memory.text, memory.summary)
     if times := _times_of(views, said_s, writing.zone, region):
         writing.put_times(memory_id, times)

@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from family_recall.errors import StoreError
-from family_recall.store import memories, vector_tables, word_index
+from family_recall.store import identifiers, memories, vector_tables, word_index
 from family_recall.store.audit import AuditTables
 from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.feedback import FeedbackLog
@@ -32,6 +32,7 @@ from family_recall.store.versions import Versions
 from family_recall.store.word_index import WordIndex
 from family_recall.store.words import Indexed
 from family_recall.types import BANDS
+from family_recall.types.understanding import Identifier
 
 
 class Transaction:
@@ -347,6 +348,10 @@ class WriteTransaction(Transaction):
     def put_cues(self, memory: int, cues: int) -> None:
         """Store the bits of a memory's cues."""
         self.connection.execute("UPDATE memory SET cues = ? WHERE id = ?", (cues, memory))
+
+    def put_identifiers(self, memory: int, new: Iterable[Identifier]) -> None:
+        """Store the identifiers of a memory, in place of those it had."""
+        identifiers.put(self.connection, memory, new)
 
     def put_times(self, memory: int, times: Iterable[MentionedTime]) -> None:
         """Store the times that a memory mentions, in place of those it had."""
