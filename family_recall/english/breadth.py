@@ -43,7 +43,6 @@ _FRAMES = (
     rf"all(?!{_NOT_ALL}){_OF}\s+(?:{_GENERAL}\s+)?",
     rf"every(?:thing|one|body)(?!{_NOT_EVERYTHING})\s+(?:(?:that|which|who|of\s+ours)\s+)?",
     rf"every(?!\s+(?:other\b|{_PERIOD}))\s+(?:single\s+)?(?:{_GENERAL}\s+)?(?:of\s+)?",
-    r"each\s+(?:of\s+)?(?!other\b)(?:the\s+)?",
     # Which ones, of several.
     r"which\s+of\s+(?!the\s+two\b|these\s+two\b|them\s+is\b)",
     r"(?:what|who|where|which|when)\s+all\s+",
@@ -72,7 +71,6 @@ _TAIL = re.compile(
     r"|every\s+(?:single\s+)?one(?:\s+of\s+(?:them|['’]?em))?|the\s+(?:whole|full)\s+list"
     r"|in\s+one\s+list)\s*[.?!]*\s*$"
 )
-_ADDED = re.compile(r"[,;:]\s*all\s+(?:of\s+)?(?:the|my|our|his|her|their)\b")
 _AT_THE_END = re.compile(r"[\s,]+(?:so\s+far|ever|please|again)\s*[.?!]*\s*$")
 
 _ABOUT = re.compile(
@@ -86,7 +84,6 @@ _ABOUT = re.compile(
     r"|(?:everything|anything|all)\s+(?:(?:that\s+)?(?:you\s+know|we\s+know|there\s+is)\s+)?"
     r"(?:about|on)\s+"
     r"|what\s+(?:is|do\s+we)\s+(?:known?|have)\s+(?:about|on)\s+"
-    r"|what['’]?s\s+(?:known|there)\s+(?:about|on)\s+"
     r"|who\s+(?:am|are)\s+(?=(?:i|we)\b)|describe\s+)(?P<whom>.+)$",
     re.DOTALL,
 )
@@ -137,8 +134,7 @@ def read_breadth(question: str) -> Asked:
         return Asked("about", question[about.start("whom") :], "all" if whatever else "one")
     frame, tail = _LIST.match(text), _TAIL.search(text)
     if frame is None and tail is None:
-        several = _ADDED.search(text) is not None or _asks_for_several(question, text)
-        return Asked("all" if several else "one", question)
+        return Asked("all" if _asks_for_several(question, text) else "one", question)
     topic = question[frame.end() :] if frame is not None else question
     topic = _without(_AT_THE_END, _without(_TAIL, topic)).strip()
     return Asked("all", topic or question)

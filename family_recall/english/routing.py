@@ -27,11 +27,6 @@ MAX_ROUTED_CHARS = 300
 """Characters of a question that are routed; the rest is ignored."""
 
 
-def _less_a_letter(word: str) -> list[str]:
-    """Return a word without its first letter, without its second, and so on."""
-    return [word[:at] + word[at + 1 :] for at in range(len(word))]
-
-
 def _either(lines: str) -> str:
     """Return a pattern with one alternative per line."""
     return "(?:" + "|".join(line.strip() for line in lines.strip().splitlines()) + ")"
@@ -58,8 +53,6 @@ _APOSTROPHE = re.compile(r"['’‘`´]")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _GREETING = _either(r"""
     hi|hey|hello|ok|okay|please|sorry|so|um|well|and|but|also
-    i (?:forgot|forget|wonder)|i was wondering
-    i can'?t remember|i don'?t (?:know|remember|recall)
 """)
 _REQUEST = (
     r"(?:(?:(?:can|could|would|will) you )?(?:please )?"
@@ -76,13 +69,6 @@ _SHORT_FORMS = {
     "wats": "what is", "wen": "when", "whats": "what is", "whens": "when is", "wheres": "where is",
     "whos": "who is", "yday": "yesterday",
 }  # fmt: skip
-_KEYWORDS = frozenset(
-    "birthday discuss discussed favorite favourite graduate graduated happen happened happening"
-    " married mention mentioned recently remember summary talking wedding weekend yesterday"
-    .split()
-)  # fmt: skip
-_KEYWORD_OF = {part: cue for cue in sorted(_KEYWORDS) for part in (cue, *_less_a_letter(cue))}
-"""Keyword by itself and by itself less a letter: two words one edit apart share such a form."""
 
 _GENERAL_WORDS = STOP_WORDS | frozenset(
     """
@@ -125,15 +111,12 @@ _ATTRIBUTE = _either(r"""
 _LIFE = _either(r"""
     pass(?:ed)?$|pass(?:ed)? (?:away|on|my|his|her|the|your)|die[ds]?|dying|death|funeral
     born|birth|baptis\w*|baptiz\w*|christen\w*|adopt\w*|first (?!name)\w+|learn(?:ed|t)? to
-    have (?:her|his|their|our|a|the) (?:\w+ )?(?:baby|twins|son|daughter)
     marry|married|marriage|wedding|engaged|engagement|propose\w*|divorce\w*|separated
     (?:meet|met)$|(?:meet|met) (?:my|his|her|each)|bec[ao]me
     start(?:ed)? (?:school|work|working|college|university|kindergarten|my|his|her|the)
     graduat\w*|diploma|degree|finish(?:ed)? (?:school|college|university|his|her|my)
     (?:driving|drivers?) (?:test|licen[cs]e)|promot\w*|retire\w*|quit
     mov(?:e|ed|ing) (?:to|in|into|here|away|out|house|from)|emigrat\w*|immigrat\w*|citizen
-    (?:buy|bought|sell|sold) (?:the|our|a|this) (?:\w+ )?(?:house|flat|home|farm|car)
-    come to live|get (?:our|the) (?:dog|cat|puppy|kitten)
     diagnos\w*|heart attack|stroke|operation|surgery|stop(?:ped)? (?:smoking|drinking)
 """)
 _ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
@@ -155,9 +138,6 @@ _ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
         (?!when)(?:\w+ )*?{_ATTRIBUTE}\b
         do (?:i|we)\b|am i\b
     """)),
-    (EPISODIC, 1.0, _opening(
-        r"(?:do you )?(?:remember|recall) (?:when|that|the (?:time|day)|how|our)\b"
-    )),
     (EPISODIC, 1.0, _SPEAKS.search),
     (EPISODIC, 0.9, _opening(r"""
         where did (?:i|we) (?:put|leave|park|hide)\b
@@ -266,7 +246,7 @@ def prototype_questions() -> Mapping[Strategy, tuple[str, ...]]:
 
 def _plain(question: str) -> str:
     lower = _APOSTROPHE.sub("", _composed(question).casefold())
-    plain = without_opening(" ".join(map(_corrected, runs_in(lower))))
+    plain = without_opening(" ".join(_SHORT_FORMS.get(word, word) for word in runs_in(lower)))
     return plain and f" {plain}"
 
 
@@ -279,11 +259,3 @@ def without_opening(text: str) -> str:
 def _composed(question: str) -> str:
     # One character can become eighteen, so the text is cut again.
     return unicodedata.normalize("NFKC", question)[:MAX_ROUTED_CHARS]
-
-
-def _corrected(word: str) -> str:
-    """Expand a short form, and correct one wrong letter of a keyword."""
-    if not 6 <= len(word) <= 12 or word in _KEYWORDS:
-        return _SHORT_FORMS.get(word, word)
-    near = (_KEYWORD_OF.get(form) for form in (word, *_less_a_letter(word)))
-    return next((keyword for keyword in near if keyword and keyword[0] == word[0]), word)

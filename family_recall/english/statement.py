@@ -154,9 +154,6 @@ _NO_ANSWER = re.compile(
     r"|ok(?:ay)?|cool|nice|great|wow|oh|why|what|sorry)\b[\s\w'’,]{0,30}[.!?…]*$",
     re.IGNORECASE,
 )
-_DOUBTS = re.compile(
-    r"\b(?:i think|i guess|maybe|perhaps|probably|not sure|or something|i reckon)\b"
-)
 _FOUND = re.compile(
     r"^(?:(?:oh|ok|okay|ah|actually|right)[,\s]+)*(?:found|got it|never ?mind|nvm|it['’]s|it was"
     r"|they['’]re|turns out|sorted|solved)\b",
@@ -226,11 +223,6 @@ class Statement:
     def evades(self) -> bool:
         """Whether it says, in reply, that somebody does not know, or nothing."""
         return _NO_ANSWER.match(self.text.strip()) is not None
-
-    @property
-    def doubts(self) -> bool:
-        """Whether it says that it is not sure."""
-        return _DOUBTS.search(lowered(self.text)) is not None
 
     @property
     def finds(self) -> bool:

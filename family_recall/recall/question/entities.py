@@ -142,7 +142,7 @@ def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...]
     relatives: list[str] = []
     searched = ""
     for written, phrase in _pieces(text, parts):
-        own_names = () if phrase is None or not phrase.is_kin else names_of(phrase.those_meant)
+        own_names = names_of(phrase.those_meant) if phrase is not None and phrase.role else ()
         relatives += own_names
         ending = _POSSESSIVE.search(written)
         replaced = " ".join(own_names) + (ending.group() if ending else "")

@@ -22,14 +22,11 @@ from family_recall.english.kinship import (
     role_at,
 )
 from family_recall.english.text import LONGEST_NAME, STOP_WORDS, names_in, normalise
-from family_recall.recall.question.kinship import MAX_STEPS, Relatives, is_one, relatives
+from family_recall.recall.question.kinship import Relatives, is_one, relatives
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
-
-MAX_CHAIN = 4
-"""Relations in all the roles of one phrase: *my aunt's daughter* has three."""
 
 _MAX_ROLES = 8
 """Roles of one question that are looked up."""
@@ -39,23 +36,17 @@ _MAX_ROLES = 8
 class Phrase:
     """A stretch of a text that as a whole means some entities, or on purpose none.
 
-    ``role`` is the noun that names them, and ``relations`` led there, ``steps`` of them one after
-    the other; ``possible`` are the few who may be meant if nobody is for certain.
+    ``role`` is the noun that names them, empty where a name does; ``relations`` led there.
+    ``possible`` are the few who may be meant if nobody is for certain.
     """
 
     start: int
     end: int
     words: str
     entities: tuple[Entity, ...] = ()
-    steps: int = 0
     role: str = ""
     relations: tuple[StoredRelation, ...] = ()
     possible: tuple[Entity, ...] = ()
-
-    @property
-    def is_kin(self) -> bool:
-        """Whether it names somebody by what they are to somebody."""
-        return self.steps > 0 or bool(self.possible)
 
     @property
     def those_meant(self) -> tuple[Entity, ...]:
@@ -77,7 +68,7 @@ class KinPhrases:
         self._myself = myself
         self._scope = scope
         self._snapshot = snapshot
-        self._relatives_of: dict[tuple[Sequence[Entity], str, str, int], Relatives] = {}
+        self._relatives_of: dict[tuple[Sequence[Entity], str, str], Relatives] = {}
 
     def find(self, text: str) -> list[Phrase]:
         """Find the phrases of a text, in order, none inside another."""
@@ -146,15 +137,12 @@ class KinPhrases:
 
         ``owner`` is the phrase that names whose role it is, if one does.
         """
-        steps, path = (owner.steps, owner.relations) if owner else (0, ())
-        matches = self._relatives(whose, role, min(MAX_STEPS, MAX_CHAIN - steps))
+        matches = self._relatives(whose, role)
         if not matches.entities and not matches.possible:
             return None
         words = normalise(text[span[0] : span[1]])
-        return Phrase(
-            *span, words, matches.entities, steps + matches.steps, role.noun,
-            (*path, *matches.relations), matches.possible,
-        )  # fmt: skip
+        path = (*(owner.relations if owner else ()), *matches.relations)
+        return Phrase(*span, words, matches.entities, role.noun, path, matches.possible)
 
     def _of_others(
         self, text: str, words: Sequence[KinWord], phrases: Sequence[Phrase]
@@ -202,15 +190,13 @@ class KinPhrases:
         written = " ".join(word.text for word in words[at : at + len(name.split(" "))])
         return bool(name) and bool(names_in(written, {name})) and words[at].text[0].isupper()
 
-    def _relatives(self, whose: Sequence[Entity], role: RoleWords, max_steps: int) -> Relatives:
-        key = (tuple(whose), role.noun, role.order, max_steps)
+    def _relatives(self, whose: Sequence[Entity], role: RoleWords) -> Relatives:
+        key = (tuple(whose), role.noun, role.order)
         if key not in self._relatives_of:
-            if not whose or max_steps < 1 or len(self._relatives_of) >= _MAX_ROLES:
+            if not whose or len(self._relatives_of) >= _MAX_ROLES:
                 return Relatives()
             wanted = KINSHIP_ROLES[role.noun]
             if role.order:
                 wanted = dataclasses.replace(wanted, order=role.order)
-            self._relatives_of[key] = relatives(
-                whose, wanted, self._scope, self._snapshot, max_steps=max_steps
-            )
+            self._relatives_of[key] = relatives(whose, wanted, self._scope, self._snapshot)
         return self._relatives_of[key]

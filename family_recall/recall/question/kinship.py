@@ -25,9 +25,6 @@ from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
-MAX_STEPS = 2
-"""Relations on the longest path from a person to their relative."""
-
 MIN_RELATION_CONFIDENCE = 0.5
 """Relations below this confidence are ignored."""
 
@@ -40,19 +37,18 @@ _MAX_POSSIBLE = 3
 class Relatives:
     """The entities that have a role, in every partition in scope, and what says so.
 
-    ``steps`` is the length of the path; ``relations`` are those on it, from the person outwards.
+    ``relations`` are those on the path, from the person outwards.
     If nobody certainly has the role, ``possible`` are the few who may: of a niece and nephew of
     whom nothing more is known, both.
     """
 
     entities: tuple[Entity, ...] = ()
-    steps: int = 0
     relations: tuple[StoredRelation, ...] = ()
     possible: tuple[Entity, ...] = ()
 
 
 def relatives(
-    whose: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot, *, max_steps: int
+    whose: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot
 ) -> Relatives:
     """Find the entities that have a role to a person, by the relations in scope.
 
@@ -65,16 +61,14 @@ def relatives(
         role: The role to find.
         scope: What the asker may see.
         snapshot: The file.
-        max_steps: Relations that may be composed, 1 or 2.
     """
     start = in_all_partitions(whose, scope, snapshot)
     possible: tuple[Entity, ...] = ()
     for paths in KINSHIP_PATHS.get(role.link, (((role.link,),),)):
         ends: dict[Entity, tuple[StoredRelation, ...]] = {}
         for path in paths:
-            if len(path) <= max_steps:
-                for end, walked in _walk(start, path, scope, snapshot).items():
-                    ends.setdefault(end, walked)
+            for end, walked in _walk(start, path, scope, snapshot).items():
+                ends.setdefault(end, walked)
         others = [end for end in ends if end not in start][:_MAX_ENTITIES]
         candidates = in_all_partitions(others, scope, snapshot)
         certain, unknown = (
@@ -85,7 +79,7 @@ def relatives(
             walked_to = [ends.get(end, ()) for end in certain]
             # From the person outwards: all first steps, then all second ones.
             steps = [step for level in zip_longest(*walked_to) for step in level if step]
-            return Relatives(certain, max(map(len, walked_to)), tuple(dict.fromkeys(steps)))
+            return Relatives(certain, tuple(dict.fromkeys(steps)))
         possible = possible or unknown
     return Relatives(possible=possible if len(_individuals(possible)) <= _MAX_POSSIBLE else ())
 

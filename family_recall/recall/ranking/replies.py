@@ -24,7 +24,6 @@ _BY_PLACE = (1.0, 0.8, 0.65)
 _OWN_ANSWER = 0.6  # by who asked
 _COMMENT = 0.3  # by who asked, after somebody else has replied
 _EVADES = 0.15
-_DOUBTED = 0.85
 _COUNTERED = 0.7  # somebody else asked in between
 _OTHER_KIND = 0.75  # tells nothing of the kind asked for …
 _RIGHT_KIND = 1.3  # … or something
@@ -116,7 +115,7 @@ class _Exchange:
             factor *= _EVADES
         else:
             tells = self._tells(turn)
-            by_content = self._by_content(turn, tells=tells)
+            by_content = self._by_content(tells=tells)
             if self._denies(turn):
                 factor *= _CORRECTS * max(by_content, 1.0)
             else:
@@ -148,12 +147,11 @@ class _Exchange:
         answers = Statement(turn.text).finds or (few and tells)
         return _OWN_ANSWER if answers or self.countered else 0.0
 
-    def _by_content(self, turn: Turn, *, tells: bool) -> float:
-        """Return the factor for what it tells, and how surely."""
-        factor = _DOUBTED if Statement(turn.text).doubts else 1.0
+    def _by_content(self, *, tells: bool) -> float:
+        """Return the factor for what it tells."""
         if self.kinds or self.wants_somebody:
-            factor *= _RIGHT_KIND if tells else _OTHER_KIND
-        return factor
+            return _RIGHT_KIND if tells else _OTHER_KIND
+        return 1.0
 
     def _tells(self, turn: Turn) -> bool:
         if self.wants_somebody:
