@@ -245,7 +245,7 @@ class Question:
         """Whether it asks for a person."""
         return _WHO.search(self._beginning) is not None
 
-    @property
+    @functools.cached_property
     def asks_about_asking(self) -> bool:
         """Whether it asks what somebody asked, so that a stored question answers it."""
         return _ABOUT_ASKING.search(self._lower) is not None

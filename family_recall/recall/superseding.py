@@ -36,11 +36,13 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     question = context.plan.asked
     if question.asks_last:
         ranking = takes_over(ranking, latest(context, ranking, n))
+    compared, statements = rivals(context, ranking, n)
+    reasons = fact_rivals(ranking, statements)
+    if not compared and not reasons:
+        return ranking
     before = question.moment == "before"
     # A question for what was before knows that it changed.
     likely_from = EARLIER_LIKELY if before else supersession.LIKELY
-    compared, statements = rivals(context, ranking, n)
-    reasons = fact_rivals(ranking, statements)
     likely = dict.fromkeys(reasons, 1.0)
     for pair in compared:
         probability = supersession.probability(pair.features, has_changed=before)
