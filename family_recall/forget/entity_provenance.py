@@ -56,15 +56,6 @@ def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Colle
                 _derive_in_partition(indexer, writing, sharing)
 
 
-def entities_of_person(
-    writing: WriteTransaction, person_id: str, authored: Collection[Version]
-) -> set[int]:
-    """Find the entities that are a person, and those that some memories have as their author."""
-    entities = writing.entities.of_person(person_id)
-    entities |= writing.entities.authors_of([version.id for version in authored])
-    return entities | entities_of_superseded(writing, authored)
-
-
 def derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
     """Derive entities again from what is left, with all that share a name with one of them."""
     by_partition: dict[int, set[int]] = {}
@@ -106,7 +97,6 @@ def _names_by_age(writing: WriteTransaction, entity: int) -> list[str]:
 
 
 def _in_superseded(writing: WriteTransaction, entity: int) -> bool:
-    """Return whether a superseded version names an entity, as its author or in its text."""
     aliases = writing.entities.aliases_of(entity)
     superseded = writing.versions.superseded(partition_of(entity))
     return any(_names_any(version, aliases) for version in superseded)

@@ -277,11 +277,7 @@ class Forgetter:
 
 
 def _check_rights(selection: Selection, choice: Choice) -> None:
-    """Refuse a choice that is empty, or somebody else's.
-
-    Raises:
-        UnknownMemoryError, NotTheirsError: If it is.
-    """
+    """Refuse a choice that is empty, or somebody else's."""
     if not choice.versions and not choice.held_back:
         if selection.criteria == ("doc_ids",):
             ids = " or ".join(map(reprlib.repr, selection.doc_ids))
@@ -299,11 +295,7 @@ def _removal_token(key: bytes, left: Leaving) -> str:
 
 
 def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alone: bool) -> None:
-    """Refuse a token for another set, and more than one memory without a token or ids.
-
-    Raises:
-        UnconfirmedError: If it is one.
-    """
+    """Refuse a token for another set, and more than one memory without a token or ids."""
     if token is not None and token != expected:
         raise UnconfirmedError(
             "the token confirms another set of memories; what is stored has changed since, or "

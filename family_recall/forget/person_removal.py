@@ -97,13 +97,14 @@ def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Le
 def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s: float) -> None:
     """Remove a person whose memories that go are erased, inside the same transaction."""
     person_id = left.person.person_id
-    entities = entity_provenance.entities_of_person(writing, person_id, left.authored)
+    authored = [version.id for version in left.authored]
+    entities = writing.entities.of_person(person_id, authored)
+    entities |= entity_provenance.entities_of_superseded(writing, left.authored)
     if left.about == "forget":
         entities |= _remove_relations(writing, left.names)
     writing.feedback.reset(person_id)
     writing.audit.remove_person(person_id, wall_s)
     writing.erasure_log.remove_person(person_id, left.authors)
-    authored = [version.id for version in left.authored]
     author = left.person.name if left.said == "keep" else None
     people.remove(writing, person_id, authored, author)
     for space_id in left.spaces:
@@ -123,11 +124,7 @@ def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[
 
 
 def _check_guardianships(tables: Transaction, person_id: str) -> None:
-    """Refuse to remove the only guardian of a child, if something is stored for guardians.
-
-    Raises:
-        InvalidRequestError: If they are one.
-    """
+    """Refuse to remove the only guardian of a child, if something is stored for guardians."""
     for child_id, guardians in tables.household.guardians().items():
         if guardians == (person_id,) and child_id != person_id:
             partitions = tables.household.partitions_for_guardians_of(child_id)

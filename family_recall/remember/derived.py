@@ -45,21 +45,17 @@ def derive_all(writing: WriteTransaction, region: Region) -> None:
     """Read the texts of every memory of a file again, superseded ones too."""
     for memory_id, said_s, texts in writing.texts():
         writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
-        writing.put_identifiers(memory_id, identifiers_of(texts))
-        views = (texts.title, texts.text, texts.summary)
-        writing.put_times(memory_id, _times_of(views, said_s, writing.zone, region))
+        derive(writing, memory_id, texts, said_s, region)
     writing.put_info(INFO_KEY, _version(writing.zone, region))
 
 
 def derive(
-    writing: WriteTransaction, memory_id: int, memory: Memory, said_s: float, region: Region
+    writing: WriteTransaction, memory_id: int, views: Memory | Texts, said_s: float, region: Region
 ) -> None:
-    """Store the identifiers of a new memory, and the times that it mentions."""
-    if quoted := identifiers_of(memory):
-        writing.put_identifiers(memory_id, quoted)
-    views = (memory.title, memory.text, memory.summary)
-    if times := _times_of(views, said_s, writing.zone, region):
-        writing.put_times(memory_id, times)
+    """Store the identifiers of a memory, and the times that it mentions."""
+    writing.put_identifiers(memory_id, identifiers_of(views))
+    texts = (views.title, views.text, views.summary)
+    writing.put_times(memory_id, _times_of(texts, said_s, writing.zone, region))
 
 
 def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:

@@ -78,7 +78,6 @@ class Embedding:
                 )
 
     def _at_once(self, encoder: Encoder) -> int:
-        """Return how many memories are encoded between two transactions."""
         batch_size = batch_size_of(encoder)
         runs = _RUNS_AT_ONCE * batch_size if batch_size > 1 else 0
         return max(self.config.embed_batch, runs)

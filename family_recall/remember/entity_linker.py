@@ -139,7 +139,6 @@ class EntityLinker:
         return names_in(text, names.whole, names.first_words)
 
     def _author(self, partition: int, space_id: str, author: str) -> int:
-        """Find or create the entity of an author in a partition."""
         entity = self._authors.get((partition, author))
         if entity is None:
             self._admit_author(space_id, author)

@@ -33,12 +33,12 @@ class ErasureLog:
 
     def make_token_key(self) -> bytes:
         """Return the household's key for the tokens of dry runs; make it if there is none."""
-        self.connection.execute(
-            "INSERT OR IGNORE INTO main.info(key, value) VALUES(?, ?)",
-            (_TOKEN_KEY, secrets.token_hex(32)),
-        )
         key = self.token_key()
-        assert key is not None  # noqa: S101 - inserted one line above, in this transaction
+        if key is None:
+            key = secrets.token_bytes(32)
+            self.connection.execute(
+                "INSERT INTO main.info(key, value) VALUES(?, ?)", (_TOKEN_KEY, key.hex())
+            )
         return key
 
     def put(self, receipt: Receipt, at_s: float) -> None:

@@ -124,11 +124,7 @@ def load(
 def _checked_header(
     path: Path, lines: Iterator[tuple[int, dict[str, Any]]]
 ) -> tuple[dict[str, str], dict[str, int]]:
-    """Read the first line: the household's own facts, and the number of records by table.
-
-    Raises:
-        DatasetError: If it is not the first line of an export that this version reads.
-    """
+    """Read the first line: the household's own facts, and the number of records by table."""
     _, header = next(lines, (0, {}))
     if header.get(KIND) != "export":
         raise DatasetError(f"{path}:1: expected the first line of an export, got {shown(header)}")

@@ -83,22 +83,14 @@ class Entities:
             )
         ]
 
-    def of_person(self, person_id: str) -> set[int]:
-        """List the entities that are a person."""
+    def of_person(self, person_id: str, authored: Sequence[int]) -> set[int]:
+        """List the entities that are a person, or the author of some memories."""
         rows = sql.rows(
             self.connection,
-            "SELECT e.id FROM entity e JOIN person p ON p.no = e.person WHERE p.person_id = ?",
-            (person_id,),
-        )
-        return {entity for (entity,) in rows}
-
-    def authors_of(self, memories: Sequence[int]) -> set[int]:
-        """List the entities that some memories have as their author."""
-        rows = sql.rows(
-            self.connection,
-            "SELECT DISTINCT entity FROM mention WHERE role = 'author'"
+            "SELECT e.id FROM entity e JOIN person p ON p.no = e.person WHERE p.person_id = ?"
+            " UNION SELECT entity FROM mention WHERE role = 'author'"
             " AND memory IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(memories)),),
+            (person_id, json.dumps(list(authored))),
         )
         return {entity for (entity,) in rows}
 

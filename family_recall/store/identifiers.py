@@ -124,7 +124,6 @@ def _values(identifier: Identifier) -> list[str]:
 
 
 def _lookups(identifier: Identifier) -> list[_Lookup]:
-    """Return what to look up for an identifier of a question."""
     form = identifier.normalised
     match identifier.kind:
         case "url":

@@ -267,11 +267,7 @@ class MemoryQueries(Reader):
         return [(memory, key, tuple(json.loads(labels))) for memory, key, labels in rows]
 
     def _ranking_columns(self, ids: IdArray, scope: Scope) -> Rows:
-        """Load the ranking columns of these ids that the scope covers, ascending by id.
-
-        Raises:
-            ValueError: If a value could not have been stored: the file is damaged there.
-        """
+        """Load the ranking columns of these ids that the scope covers, ascending by id."""
         condition, values = scope_sql.visible(scope)
         rows = sql.rows(
             self._connection,

@@ -13,8 +13,9 @@ from family_recall.store.file import checksums, sql
 from family_recall.store.file.schema import id_range, partition_of
 from family_recall.store.household import Household
 from family_recall.store.memories import NewMemory, Place, name_of
+from family_recall.store.passages import as_read
 from family_recall.store.word_index import WordIndex
-from family_recall.store.words import Indexed, context_of, count_words
+from family_recall.store.words import Indexed, count_words
 
 
 class _LastMemory(NamedTuple):
@@ -85,7 +86,7 @@ class NewMemories:
             place = self.place(partition, new, order_s, memory)
             context = "" if place.previous is None else self._as_context(place.previous)
         if session is not None and place.following is None:
-            as_context = context_of(new.author_name, new.memory.text)
+            as_context = as_read(new.author_name, new.memory.text)
             self._last[partition, session] = _LastMemory(order_s, memory, as_context)
         return place, context
 
@@ -118,7 +119,7 @@ class NewMemories:
             f"SELECT {name_of('m')}, m.text FROM memory m WHERE m.id = ?",
             (memory,),
         )
-        return context_of(author_name, str(text))
+        return as_read(author_name, str(text))
 
 
 _BATCH = 500  # memories

@@ -66,17 +66,19 @@ class Partitions:
             return found
         child = 0 if guardians_of is None else self._household.person_no(guardians_of)
         key = (self.space_no(space_id), band, child, view)
-        find = (
+        row = sql.row(
+            self._connection,
             "SELECT no FROM partition"
-            " WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?"
+            " WHERE space = ? AND band = ? AND child = ? AND redacted_view = ?",
+            key,
         )
-        row = sql.row(self._connection, find, key)
         if row is None:
-            self._connection.execute(
-                "INSERT INTO main.partition(space, band, child, redacted_view) VALUES(?, ?, ?, ?)",
+            row = sql.row(
+                self._connection,
+                "INSERT INTO main.partition(space, band, child, redacted_view) VALUES(?, ?, ?, ?)"
+                " RETURNING no",
                 key,
             )
-            row = sql.row(self._connection, find, key)
             for past in (False, True):
                 word_index.create(self._connection, shard_of(row[0], past=past))
         self._found[space_id, band, guardians_of, view] = int(row[0])
@@ -138,12 +140,10 @@ class Partitions:
         self._delete("child", self._household.person_no(child_id))
 
     def _delete_view(self, view: int) -> None:
-        """Delete a view with every partition that holds it."""
         self._delete("redacted_view", view)
         self._connection.execute("DELETE FROM main.redacted_view WHERE no = ?", (view,))
 
     def _delete(self, column: str, value: int) -> None:
-        """Delete the partitions with a value in a column."""
         for (partition,) in sql.rows(
             self._connection, f"SELECT no FROM partition WHERE {column} = ?", (value,)
         ):

@@ -61,7 +61,8 @@ def passages(text: str) -> tuple[Span, ...]:
 
 
 def as_read(author: str | None, text: str) -> str:
-    """Return a text, or a passage of it, as models read it: after its author."""
+    """Return a text as models read it, and as the next memory has it as its context."""
+    # A colon separates a speaker from a text, so no word spans both.
     return f"{author}: {text}" if author else text
 
 
@@ -78,7 +79,6 @@ def n_tokens(text: str) -> int:
 
 
 def _pieces(text: str) -> list[int]:
-    """Return where the pieces of words begin in a text."""
     return [match.start() for match in _PIECES.finditer(text)]
 
 
@@ -115,7 +115,6 @@ def _words(text: str, span: Span) -> list[Span]:
 
 
 def _trimmed(text: str, span: Span) -> Span:
-    """Leave out the white space at either end of a span."""
     start, end = span
     inside = text[start:end]
     return start + len(inside) - len(inside.lstrip()), start + len(inside.rstrip())

@@ -306,7 +306,6 @@ def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
 
 
 def _n_memories(connection: apsw.Connection) -> int:
-    """Count the memories of a file, current and superseded, with the copies in redacted views."""
     (n,) = sql.row(connection, "SELECT coalesce(sum(n_current + n_past), 0) FROM partition")
     return int(n)
 

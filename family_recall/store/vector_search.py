@@ -187,7 +187,6 @@ class VectorSearch(Reader):
         return max(0, self.n_current(scope) - n_embedded)
 
     def _bodies_of(self, model_id: str, ids: IdArray, scope: Scope) -> _Bodies:
-        """Return the vectors of bodies; those of the last array of ids are kept."""
         indexes = self._indexes_of(model_id, scope)
         last = self._last_bodies
         if last is None or ids is not last.ids or indexes is not last.indexes:
@@ -197,7 +196,6 @@ class VectorSearch(Reader):
     _last_bodies: _Bodies | None = None
 
     def _packed(self, model: vector_tables.Model, memories: IdArray) -> list[tuple[int, bytes]]:
-        """Load the packed token vectors of memories."""
         return sql.rows(
             self._connection,
             "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
@@ -247,7 +245,6 @@ class VectorSearch(Reader):
         return indexes
 
     def _models_of(self, model_id: str) -> list[vector_tables.Model]:
-        """List a model and then its views; nothing if the file does not know it."""
         return self._unchanged.get(
             ("models", model_id), lambda: vector_tables.find_views(self._connection, model_id)
         )

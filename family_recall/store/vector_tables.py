@@ -134,13 +134,13 @@ def register(
                 "give it a new model_id"
             )
         return known
+    values = model_id, dim, token_dim, "vec0" if vec0 and role == "embedder" else "plain", role
     connection.execute(
         "INSERT INTO main.embedding_model(model_id, dim, token_dim, storage, role)"
         " VALUES(?, ?, ?, ?, ?)",
-        (model_id, dim, token_dim, "vec0" if vec0 and role == "embedder" else "plain", role),
+        values,
     )
-    model = find_model(connection, model_id)
-    assert model is not None  # noqa: S101 - inserted one line above, in this transaction
+    model = Model(connection.last_insert_rowid(), *values)
     create(connection, model)
     return model
 

@@ -171,12 +171,6 @@ def row_words(memories: Sequence[bytes]) -> RowWords:
     )
 
 
-def context_of(author_name: str | None, text: str) -> str:
-    """Return a memory's text as the next one of its session has it as its context."""
-    # A colon separates a speaker from a text, so no word spans both.
-    return f"{author_name}: {text}" if author_name else text
-
-
 def count_words(texts: Sequence[Indexed]) -> list[Words]:
     """Split memories as the index does and count their words by column, in one step for all."""
     columns = [_stem_numbers(column) for text in texts for column in text[1:]]

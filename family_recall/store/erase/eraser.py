@@ -206,7 +206,6 @@ class Eraser:
         return contexts
 
     def _set_contexts(self, contexts: Mapping[int, int | None]) -> None:
-        """Write the contexts of memories, and the edges between them."""
         self._connection.executemany(
             "UPDATE memory SET context_id = ? WHERE id = ?",
             [(context, memory) for memory, context in contexts.items()],

@@ -192,7 +192,6 @@ def _columns(connection: apsw.Connection, table: str) -> dict[str, str]:
 
 
 def _condition(table: str, without: Collection[int]) -> str:
-    """Return a WHERE clause that leaves out rows of some memories."""
     if not without or table not in _MEMORY_ID:
         return ""
     left_out = f"(SELECT value FROM json_each('{json.dumps(sorted(without))}'))"

@@ -311,11 +311,7 @@ class Connections:
 
 @contextlib.contextmanager
 def _explained(connection: apsw.Connection, path: Path) -> Iterator[None]:
-    """Name the file where an error comes from a value in it that cannot be read.
-
-    Raises:
-        StoreError: If the file holds such a value, in place of whatever it led to.
-    """
+    """Name the file where an error comes from a value in it that cannot be read."""
     try:
         yield
     except damage.MALFORMED as error:

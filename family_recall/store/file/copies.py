@@ -149,7 +149,6 @@ def _opened(path: Path, key: Key | None) -> Iterator[apsw.Connection]:
 def _copy_pages(
     source: apsw.Connection, destination: Path, key: Key | None, progress: ProgressCallback | None
 ) -> None:
-    """Copy a file into an empty one, under the same key."""
     copy = connect(destination, key)
     try:
         with copy.backup("main", source, "main") as running:
@@ -170,11 +169,7 @@ def _turn_log_on(path: Path, key: Key | None) -> None:
 
 
 def _leave_log(connection: apsw.Connection, path: Path) -> None:
-    """Write a file's log back into it, and make sure that nobody else has it open.
-
-    Raises:
-        StoreBusyError: If somebody has.
-    """
+    """Write a file's log back into it, and make sure that nobody else has it open."""
     # SQLite lets only the last connection to a file leave WAL mode.
     connection.set_busy_timeout(1000)
     try:
