@@ -37,7 +37,8 @@ class ErasureLog:
         if key is None:
             key = secrets.token_bytes(32)
             self.connection.execute(
-                "INSERT INTO main.info(key, value) VALUES(?, ?)", (_TOKEN_KEY, key.hex())
+                "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)",
+                (_TOKEN_KEY, key.hex()),
             )
         return key
 
