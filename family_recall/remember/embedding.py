@@ -12,7 +12,7 @@ import numpy as np
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder, Encoding, batch_size_of, batches
-from family_recall.errors import InvalidMemoryError, ModelError
+from family_recall.errors import InvalidMemoryError, ModelError, StoreFullError
 from family_recall.store.passages import as_read
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
@@ -32,13 +32,34 @@ _Map = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """Encodes memories outside any transaction, and writes the vectors a batch at a time."""
+    """Encodes memories outside any transaction, and writes the vectors a batch at a time.
+
+    ``yield_to_recalls`` is called between two memories.
+    """
 
     store: Store
     config: RecallConfig
-    yield_to_recalls: Callable[[], None]
+    yield_to_recalls: Callable[[], None] = lambda: None
 
-    def flush(self, encoder: Encoder, progress: CountCallback | None, role: Role) -> int:
+    def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
+        """Make the vectors of some memories that were just stored, by row id.
+
+        Raises:
+            StoreFullError: If there is no room for them; the memories stay.
+        """
+        with self.store.reading() as reading:
+            pending = reading.pending_vectors.texts(ids)
+        try:
+            self._embed_with_threads(encoder, pending, "embedder")
+        except StoreFullError:
+            raise StoreFullError(
+                f"{self.store.path}: the disk is full; the memories are stored, their vectors are "
+                "pending; free some space and call flush()"
+            ) from None
+
+    def flush(
+        self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"
+    ) -> int:
         """Make the vectors of every memory that has none; returns how many memories."""
         done = after = 0
         while True:
@@ -48,14 +69,13 @@ class Embedding:
                 )
             if not waiting:
                 return done
-            self.embed(encoder, waiting, role)
+            self._embed_with_threads(encoder, waiting, role)
             after = waiting[-1].id
             done += len(waiting)
             if progress is not None:
                 progress(done)
 
-    def embed(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role = "embedder") -> None:
-        """Make the vectors of some memories."""
+    def _embed_with_threads(self, encoder: Encoder, waiting: Sequence[ToEmbed], role: Role) -> None:
         threads = min(self.config.embed_threads or os.cpu_count() or 1, len(waiting))
         if batch_size_of(encoder) > 1:
             threads = min(threads, _THREADS_OF_BATCHES)

@@ -13,9 +13,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from family_recall.config import RecallConfig
 from family_recall.encoders.base import Encoder
-from family_recall.errors import StoreFullError
 from family_recall.remember import relations
 from family_recall.remember.derived import derive_all
 from family_recall.remember.embedding import Embedding, embed_at_once
@@ -23,19 +21,14 @@ from family_recall.remember.memory_writer import MemoryWriter
 from family_recall.store.relations import RecordedRelation
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
-from family_recall.store.vector_tables import Role
 from family_recall.types import Memory, Relation, Remembered
 from family_recall.types.aliases import CountCallback, ProgressCallback
 from family_recall.types.records import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Indexer:
-    """Writes memories into one store; ``yield_to_recalls`` is called between two of them."""
-
-    store: Store
-    config: RecallConfig
-    yield_to_recalls: Callable[[], None] = lambda: None
+class Indexer(Embedding):
+    """Writes memories into one store, with everything that is derived from them."""
 
     def remember(
         self,
@@ -97,28 +90,6 @@ class Indexer:
         """Return what writes memories inside an open transaction."""
         return MemoryWriter(writing, self.config, self.store.region)
 
-    def embed(self, encoder: Encoder, ids: Sequence[int]) -> None:
-        """Make the vectors of some memories that were just stored, by row id.
-
-        Raises:
-            StoreFullError: If there is no room for them; the memories stay.
-        """
-        with self.store.reading() as reading:
-            pending = reading.pending_vectors.texts(ids)
-        try:
-            self._embedding.embed(encoder, pending)
-        except StoreFullError:
-            raise StoreFullError(
-                f"{self.store.path}: the disk is full; the memories are stored, their vectors are "
-                "pending; free some space and call flush()"
-            ) from None
-
-    def flush(
-        self, encoder: Encoder, progress: CountCallback | None = None, *, role: Role = "embedder"
-    ) -> int:
-        """Make the vectors of every memory that has none; returns how many memories."""
-        return self._embedding.flush(encoder, progress, role)
-
     def relate(self, writing: WriteTransaction, relation: Relation, now_s: float) -> None:
         """Store a typed edge between two named things of a space, inside an open transaction.
 
@@ -137,10 +108,6 @@ class Indexer:
         for stored in writing.every_memory():
             writer.index_again(stored)
         writing.relations.add_all_edges()
-
-    @property
-    def _embedding(self) -> Embedding:
-        return Embedding(self.store, self.config, self.yield_to_recalls)
 
 
 class Reembedded(Record, frozen=True):
