@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 from family_recall.access import policy
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
-from family_recall.store.audit import DAY_S, AuditRow, AuditTables, NewCall
+from family_recall.store.audit import AuditRow, AuditTables, NewCall
+from family_recall.store.household import DAY_S
 from family_recall.store.store import Store
 from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from family_recall.access.rights import Rights, unique_names_of
 from family_recall.english.text import names_in, normalise
 from family_recall.store.file.schema import partition_of
+from family_recall.store.household import DAY_S
 from family_recall.store.memories import epoch_s
 from family_recall.store.transaction import Transaction
 from family_recall.store.versions import Criteria, Version
@@ -79,7 +80,7 @@ def expired(tables: Transaction, now_s: float) -> Choice:
     """Resolve what the household's retention rules no longer retain, by whomever it is."""
     matches: list[Version] = []
     for rule in tables.erasure_log.rules():
-        before_s = now_s - rule.keep_days * 86_400.0
+        before_s = now_s - rule.keep_days * DAY_S
         matches += tables.versions.find(
             None, Criteria(category=rule.category, older_than_s=before_s)
         )

@@ -20,7 +20,6 @@ _RETURNED = (
     "(SELECT max(m.id) FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
     " AND m.superseded_s IS NOT NULL)) AS id FROM space s WHERE s.space_id = ?3"
 )
-DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -300,21 +300,18 @@ class MemoryQueries(Reader):
         try:
             return read(ids)
         except _UNREADABLE:
-            readable = np.array([_is_readable(read, ids[[at]]) for at in range(len(ids))], np.bool_)
+            readable = np.ones(len(ids), np.bool_)
+            for row in range(len(ids)):
+                try:
+                    read(ids[[row]])
+                except _UNREADABLE:
+                    readable[row] = False
             self.damaged |= set(ids[~readable].tolist())
             return read(ids[readable])
 
     @functools.cached_property
     def _turns(self) -> dict[Scope, dict[int, list[Turn]]]:
         return {}
-
-
-def _is_readable(read: Callable[[IdArray], object], ids: IdArray) -> bool:
-    try:
-        read(ids)
-    except _UNREADABLE:
-        return False
-    return True
 
 
 def _check(

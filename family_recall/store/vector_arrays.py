@@ -130,18 +130,12 @@ def sign_bits(rows: npt.NDArray[np.floating] | Int8Rows) -> SignBits:
     return np.ascontiguousarray(padded.view(np.uint64).T)
 
 
-def quantise(vector: FloatArray, dim: int) -> npt.NDArray[np.int8]:
-    """Scale a vector by its own largest part to int8; its cosine with others stays the same.
+def quantise(vectors: Sequence[FloatArray], dim: int) -> npt.NDArray[np.int8]:
+    """Scale vectors, each by its own largest part, to int8 rows (n, dim); cosines stay the same.
 
     Raises:
-        InvalidMemoryError: If it has another dimension, or is zero, infinite or NaN.
+        InvalidMemoryError: If one has another dimension, or is zero, infinite or NaN.
     """
-    (row,) = quantise_all([vector], dim)
-    return np.asarray(row)
-
-
-def quantise_all(vectors: Sequence[FloatArray], dim: int) -> npt.NDArray[np.int8]:
-    """Scale vectors, each by its own largest part, to int8 rows (n, dim); see :func:`quantise`."""
     for vector in vectors:
         if vector.shape != (dim,):
             raise InvalidMemoryError(

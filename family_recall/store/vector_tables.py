@@ -24,7 +24,7 @@ import numpy as np
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.store.file import sql
-from family_recall.store.vector_arrays import pack_all_tokens, pack_passages, quantise_all
+from family_recall.store.vector_arrays import pack_all_tokens, pack_passages, quantise
 from family_recall.types import FloatArray
 
 View: TypeAlias = Literal["title", "summary"]
@@ -162,7 +162,7 @@ def create(connection: apsw.Connection, model: Model) -> None:
 
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
     """Write (shard, vectors) of memories, their views and passages; a memory keeps those it has."""
-    quantised = quantise_all([row.pooled for _, row in rows], model.dim)
+    quantised = quantise([row.pooled for _, row in rows], model.dim)
     packed = pack_all_tokens([row.tokens for _, row in rows])
     _insert(
         connection,
@@ -176,7 +176,7 @@ def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, New
         (
             row.memory,
             shard,
-            quantise_all(row.passages.pooled, model.dim).tobytes(),
+            quantise(row.passages.pooled, model.dim).tobytes(),
             pack_passages(row.passages.tokens),
         )
         for shard, row in rows

@@ -320,7 +320,7 @@ def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None
 
 def test_vectors_go_where_vec0_cannot_be_loaded(path: Path) -> None:
     """A file with vec0 tables forgets fully without the extension: from the tables below."""
-    row = quantise(TINY.encode_question(f"rajesh: {SURPRISE}").pooled, TINY.dim).tobytes()
+    row = quantise([TINY.encode_question(f"rajesh: {SURPRISE}").pooled], TINY.dim).tobytes()
     with open_home(path) as home:
         home.people.add(Person("rajesh", "Rajesh"))
         home.spaces.add(Space(HOME, "shared"))

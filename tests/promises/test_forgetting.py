@@ -384,7 +384,7 @@ def vector_bytes(memory: Memory) -> Iterable[bytes]:
         for part in filter(None, (text, memory.title)):
             encoding = encoder.encode_question(part)
             yield encoding.pooled.astype("<f4").tobytes()
-            yield quantise(encoding.pooled, encoder.dim).tobytes()
+            yield quantise([encoding.pooled], encoder.dim).tobytes()
             if len(encoding.tokens):
                 yield pack_tokens(encoding.tokens)
                 yield np.asarray(encoding.tokens, "<f4").tobytes()

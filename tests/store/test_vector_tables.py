@@ -145,7 +145,7 @@ def test_sqlite_vec_finds_the_same(path: Path) -> None:
         vector_index = index_of(connection)
         for question in clustered(10, 10):
             # As the stored rows are, so that both measure the same angle.
-            asked = quantise(question, DIM)
+            asked = quantise([question], DIM)[0]
             rows: list[Any] = connection.execute(
                 "SELECT id, distance FROM vectors_1 WHERE vector MATCH vec_int8(?)"
                 " AND k = 24 AND shard = ?",
@@ -181,7 +181,7 @@ finite = st.floats(-1.0, 1.0, width=32)
 def test_quantising_moves_no_part_by_more_than_half_a_step(row: FloatArray) -> None:
     """Scaled back, each part is within half of 1/127 of the largest."""
     peak = float(np.abs(row).max())
-    back = quantise(row, 32).astype(np.float64) * peak / 127.0
+    back = quantise([row], 32)[0].astype(np.float64) * peak / 127.0
 
     assert np.abs(back - row).max() <= 0.5 * peak / 127.0 + 1e-6 * peak
 
@@ -213,7 +213,7 @@ def test_packed_tokens_come_back_as_unit_rows(n: int, seed: int) -> None:
 def test_what_has_no_direction_is_refused(row: FloatArray) -> None:
     """NaN, zero, infinity and a wrong dimension raise InvalidMemoryError."""
     with pytest.raises(InvalidMemoryError):
-        quantise(row.astype(np.float32), DIM)
+        quantise([row.astype(np.float32)], DIM)
 
 
 def test_one_name_has_one_pair_of_dimensions_and_one_role(path: Path) -> None:
