@@ -56,7 +56,6 @@ class EntityLinker:
         self._entities: dict[int, dict[str, int]] = {}
         self._names: dict[int, _KnownNames] = {}
         self._residents: dict[str, dict[str, _Resident]] = {}
-        self._no_people: set[str] = set()
         self._authors: dict[tuple[int, str], int] = {}
 
     def link(
@@ -139,24 +138,15 @@ class EntityLinker:
         return names_in(text, names.whole, names.first_words)
 
     def _author(self, partition: int, space_id: str, author: str) -> int:
+        """Find or create the entity of an author; a person is then a resident, by their id."""
         entity = self._authors.get((partition, author))
         if entity is None:
-            self._admit_author(space_id, author)
-            entity = self.entity(partition, space_id, author)
-            self._authors[partition, author] = entity
+            residents, key = self._residents_of(space_id), f"@{author}"
+            person = None if key in residents else self._writing.household.person(author)
+            if person is not None:
+                residents[key] = _Resident.of(self._writing.household.person_no(author), person)
+            entity = self._authors[partition, author] = self.entity(partition, space_id, author)
         return entity
-
-    def _admit_author(self, space_id: str, author: str) -> None:
-        """Add a person who said something in a space to its residents, by their id alone."""
-        residents = self._residents_of(space_id)
-        key = f"@{author}"
-        if key not in residents and author not in self._no_people:
-            person = self._writing.household.person(author)
-            if person is None:
-                self._no_people.add(author)
-            else:
-                no = self._writing.household.person_no(author)
-                residents[key] = _Resident.of(no, person)
 
     def _by_alias(self, partition: int) -> dict[str, int]:
         if partition not in self._entities:

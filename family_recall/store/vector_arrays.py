@@ -115,13 +115,6 @@ class Segment:
         )
 
 
-def scaled(rows: Int8Rows, inverse_norms: FloatArray) -> FloatArray:
-    """Return int8 rows (n, dim) as unit vectors, by their inverse norms (n,)."""
-    units: FloatArray = rows.astype(np.float32)
-    units *= inverse_norms[:, None]
-    return units
-
-
 def sign_bits(rows: npt.NDArray[np.floating] | Int8Rows) -> SignBits:
     """Pack the signs of rows (n, dim) into 64-bit words."""
     packed = np.packbits(rows > 0, axis=1)
@@ -162,20 +155,6 @@ def pack_tokens(tokens: FloatArray) -> bytes:
     half = tokens.shape[1] // 2
     packed: npt.NDArray[np.uint8] = steps[:, :half] << 4 | steps[:, half:]
     return packed.tobytes()
-
-
-def pack_all_tokens(memories: Sequence[FloatArray]) -> list[bytes]:
-    """Pack the token vectors of each memory, in one step where all have the same width."""
-    present = [tokens for tokens in memories if tokens.size]
-    if len({tokens.shape[1] for tokens in present}) != 1:
-        return [pack_tokens(tokens) for tokens in memories]
-    n_bytes = present[0].shape[1] // 2
-    packed = memoryview(pack_tokens(np.concatenate(present)))
-    ends = np.cumsum([len(tokens) if tokens.size else 0 for tokens in memories]).tolist()
-    return [
-        bytes(packed[start * n_bytes : end * n_bytes])
-        for start, end in zip([0, *ends[:-1]], ends, strict=True)
-    ]
 
 
 def pack_passages(passages: Sequence[FloatArray]) -> bytes:

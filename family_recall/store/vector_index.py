@@ -24,7 +24,7 @@ from family_recall.heap_trimming import trim_heap
 from family_recall.store.file import sql
 from family_recall.store.file.schema import id_range
 from family_recall.store.ids import NO_IDS
-from family_recall.store.vector_arrays import CONVERTED, Int8Rows, Segment, scaled
+from family_recall.store.vector_arrays import CONVERTED, Int8Rows, Segment
 from family_recall.store.vector_tables import PASSAGE, Model
 from family_recall.types import BoolArray, FloatArray, IdArray
 
@@ -88,7 +88,9 @@ class VectorIndex:
 
     def units(self, numbers: IdArray) -> FloatArray:
         """Return the rows of these numbers as unit vectors (n, dim)."""
-        return scaled(*self.stored(numbers))
+        rows, inverse_norms = self.stored(numbers)
+        units: FloatArray = rows.astype(np.float32) * inverse_norms[:, None]
+        return units
 
     def stored(self, numbers: IdArray) -> tuple[Int8Rows, FloatArray]:
         """Return the rows of these numbers as they are stored (n, dim), and their inverse norms."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.store.file import sql
-from family_recall.store.vector_arrays import pack_all_tokens, pack_passages, quantise
+from family_recall.store.vector_arrays import pack_passages, pack_tokens, quantise
 from family_recall.types import FloatArray
 
 View: TypeAlias = Literal["title", "summary"]
@@ -163,13 +163,12 @@ def create(connection: apsw.Connection, model: Model) -> None:
 def add(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, NewVector]]) -> None:
     """Write (shard, vectors) of memories, their views and passages; a memory keeps those it has."""
     quantised = quantise([row.pooled for _, row in rows], model.dim)
-    packed = pack_all_tokens([row.tokens for _, row in rows])
     _insert(
         connection,
         model,
         [
-            (row.memory, shard, vector.tobytes(), tokens)
-            for (shard, row), vector, tokens in zip(rows, quantised, packed, strict=True)
+            (row.memory, shard, vector.tobytes(), pack_tokens(row.tokens))
+            for (shard, row), vector in zip(rows, quantised, strict=True)
         ],
     )
     long = [
