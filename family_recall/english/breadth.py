@@ -71,6 +71,7 @@ _TAIL = re.compile(
     r"|every\s+(?:single\s+)?one(?:\s+of\s+(?:them|['’]?em))?|the\s+(?:whole|full)\s+list"
     r"|in\s+one\s+list)\s*[.?!]*\s*$"
 )
+_ADDED = re.compile(r"[,;:]\s*all\s+(?:of\s+)?(?:the|my|our|his|her|their)\b")
 _AT_THE_END = re.compile(r"[\s,]+(?:so\s+far|ever|please|again)\s*[.?!]*\s*$")
 
 _ABOUT = re.compile(
@@ -134,7 +135,8 @@ def read_breadth(question: str) -> Asked:
         return Asked("about", question[about.start("whom") :], "all" if whatever else "one")
     frame, tail = _LIST.match(text), _TAIL.search(text)
     if frame is None and tail is None:
-        return Asked("all" if _asks_for_several(question, text) else "one", question)
+        several = _ADDED.search(text) is not None or _asks_for_several(question, text)
+        return Asked("all" if several else "one", question)
     topic = question[frame.end() :] if frame is not None else question
     topic = _without(_AT_THE_END, _without(_TAIL, topic)).strip()
     return Asked("all", topic or question)
