@@ -35,7 +35,9 @@ def environment(folder: Path, base: str | Path | None, installs: Iterable[Sequen
     python = folder / "bin" / "python"
     if not is_ready(folder):
         uv = [sys.executable, "-m", "uv", "--quiet"]
-        subprocess.run([*uv, "venv", "--clear", "--python", str(base), str(folder)], check=True)
+        subprocess.run(
+            [*uv, "venv", "--clear", "--seed", "--python", str(base), str(folder)], check=True
+        )
         for arguments in installs:
             into = [*uv, "pip", "install", "--python", str(python)]
             subprocess.run([*into, *arguments], check=True, cwd=ROOT)
