@@ -325,7 +325,7 @@ def _fields(made: type) -> Iterator[str]:
         if name not in defaults:
             continue
         given = defaults[name].default
-        # A default that is made anew each time, such as an empty mapping, has no text of its own.
+        # A default that is made for each record, such as an empty mapping, has no text of its own.
         default = "" if given is inspect.Parameter.empty else f" = {_shown(given)}"
         if "factory" in default or "<unset>" in default:
             default = " = {}" if "Mapping" in str(kind) else f" = {kind.__name__}()"
