@@ -35,7 +35,7 @@ from family_recall import (
     Space,
 )
 from family_recall.apps.cli import main
-from family_recall.apps.llm_tools.dispatch import dispatch
+from family_recall.apps.llm_tools import dispatch
 from family_recall.apps.llm_tools.tools import TOOLS
 from family_recall.apps.web.app import CHANGES, EDITING, READING, application
 from family_recall.apps.web.pages import FORM_TOKEN, Reader

@@ -10,8 +10,16 @@ for it, and unknown arguments are refused.
 from __future__ import annotations
 
 from family_recall.apps.llm_tools.actions import recall_period
-from family_recall.apps.llm_tools.dispatch import adispatch, as_text, dispatch
-from family_recall.apps.llm_tools.tools import STYLES, TOOLS, Style, Tool, schema
+from family_recall.apps.llm_tools.tools import (
+    STYLES,
+    TOOLS,
+    Style,
+    Tool,
+    adispatch,
+    as_text,
+    dispatch,
+    schema,
+)
 
 __all__ = [
     "STYLES",

@@ -1,4 +1,7 @@
-"""What each tool does with a household, for the person and space that the program fixed."""
+"""What each tool does with a household, for the person and space that the program fixed.
+
+Each returns a record of the library, or fields by name, as the tool's result writes it.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,19 @@ import reprlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from family_recall.apps.llm_tools import results
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
-from family_recall.types import Answer, Memory, RecallContext, Relation
-from family_recall.types.erasure import Selection
+from family_recall.types import Answer, Corrected, Memory, RecallContext, Relation, Selection
 from family_recall.types.request import CONTEXT_FIELDS, FILTER_FIELDS
 
 if TYPE_CHECKING:
     from family_recall.api import FamilyRecall  # see tools.py
+    from family_recall.api.explanations import Explanation
 
 SOURCE = "assistant"
 """The ``source`` of what a model remembers, so that it can be told from what people said."""
 
 
-def recall(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def recall(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Answer:
     """Recall within the filters that the program set; a model may only narrow them."""
     narrowed = {
         name: _unless_fixed(name, value, getattr(ctx.filters, name))
@@ -31,13 +33,13 @@ def recall(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict
     changes = {name: value for name, value in sent.items() if name in CONTEXT_FIELDS}
     filters = dataclasses.replace(ctx.filters, **narrowed)
     ctx = dataclasses.replace(ctx, **changes, filters=filters)
-    return results.recall_answer(home.recall(sent["question"], ctx))
+    return home.recall(sent["question"], ctx)
 
 
-def timeline(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def timeline(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Answer:
     """Recall a stretch of time."""
     ctx = dataclasses.replace(ctx, top_k=sent["top_k"])
-    return results.timeline_answer(recall_period(home, ctx, sent["period"]))
+    return recall_period(home, ctx, sent["period"])
 
 
 def recall_period(home: FamilyRecall, ctx: RecallContext, period: str) -> Answer:
@@ -74,10 +76,10 @@ def _span_of(
     return understanding.timespan.start, understanding.timespan.end
 
 
-def explain(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def explain(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Explanation:
     """Explain the rank of a memory."""
     ctx = dataclasses.replace(ctx, top_k=sent["top_k"])
-    return results.explanation(home.explain(sent["question"], sent["doc_id"], ctx))
+    return home.explain(sent["question"], sent["doc_id"], ctx)
 
 
 def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
@@ -90,17 +92,14 @@ def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> di
     return {"doc_id": stored.doc_id, "outcome": stored.outcome, "space_id": space_id}
 
 
-def correct(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def correct(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Corrected:
     """Replace the text of a memory; the earlier one is kept as a version."""
-    if ctx.person_id is None:
-        raise InvalidRequestError("a stranger may not correct; set person_id to who is speaking")
-    doc_id = sent["doc_id"]
+    person_id, doc_id = _speaker(ctx, "correct"), sent["doc_id"]
     space_id = _heard_space(home, ctx, [doc_id]) if ctx.aloud else ctx.space_id
-    done = home.correct(doc_id, person_id=ctx.person_id, space_id=space_id, text=sent["text"])
-    return results.corrected(done)
+    return home.correct(doc_id, person_id=person_id, space_id=space_id, text=sent["text"])
 
 
-def relate(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def relate(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Relation:
     """Store who or what is what to whom, in the space of the memories that say so."""
     evidence = sent["evidence"] or ()
     if ctx.person_id is None or not evidence:
@@ -110,27 +109,47 @@ def relate(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict
     ends = (sent["subject"], sent["relation"], sent["object"])
     stated = Relation(*ends, space_id, evidence=tuple(evidence))
     home.relations.add(stated, person_id=ctx.person_id)
-    return results.related(stated)
+    return stated
 
 
 def forget(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
     """Plan to forget memories, or forget them with the plan's token."""
-    if ctx.person_id is None:
-        raise InvalidRequestError("a stranger may not forget; set person_id to who is speaking")
+    person_id = _speaker(ctx, "forget")
     if ctx.space_id is not None:
         home.understand("", ctx)  # raises where this person may not enter
     space_id = _heard_space(home, ctx, sent["doc_ids"]) if ctx.aloud else ctx.space_id
     selection = Selection(doc_ids=sent["doc_ids"], space_id=space_id)
     if sent["confirm"] is not None:
-        receipt = home.forget(selection, person_id=ctx.person_id, token=sent["confirm"])
-        return results.forgotten(receipt)
-    plan = home.forget(selection, person_id=ctx.person_id, dry_run=True)
+        receipt = home.forget(selection, person_id=person_id, token=sent["confirm"])
+        return {
+            "forgotten": True,
+            "confirm": None,
+            "memories": (),
+            "n_memories": receipt.counts.get("memories", 0),
+            "held_back": 0,
+            "receipt_id": receipt.receipt_id,
+        }
+    plan = home.forget(selection, person_id=person_id, dry_run=True)
     if not plan.doc_ids and not plan.held_back:
         raise UnknownMemoryError(
             f"there is no memory {', '.join(map(reprlib.repr, selection.doc_ids))}, or none that "
             "this person may see; use doc_ids that recall returned"
         )
-    return results.forget_plan(plan)
+    return {
+        "forgotten": False,
+        "confirm": None if plan.held_back else plan.token,
+        "memories": plan.examples,
+        "n_memories": len(plan.doc_ids),
+        "held_back": plan.held_back,
+        "receipt_id": None,
+    }
+
+
+def _speaker(ctx: RecallContext, act: str) -> str:
+    """Return who is speaking; a stranger may change nothing."""
+    if ctx.person_id is None:
+        raise InvalidRequestError(f"a stranger may not {act}; set person_id to who is speaking")
+    return ctx.person_id
 
 
 def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
@@ -140,25 +159,22 @@ def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
         InvalidRequestError: If no person is set, or the space has to be named.
         UnknownPersonError, UnknownSpaceError: If one does not exist, or not for this person.
     """
-    if ctx.person_id is None:
-        raise InvalidRequestError("a stranger may not write; set person_id to who is speaking")
-    if ctx.space_id is None:
+    person_id, space_id = _speaker(ctx, "write"), ctx.space_id
+    if space_id is None:
         private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
-        owned = sorted(
+        owned = [
             grant.space_id
             for grant in home.spaces.grants()
-            if grant.person_id == ctx.person_id and grant.role == "owner"
-        )
-        candidates = [space_id for space_id in owned if space_id in private]
-        if len(candidates) != 1:
+            if (grant.person_id, grant.role) == (person_id, "owner") and grant.space_id in private
+        ]
+        if len(owned) != 1:
             raise InvalidRequestError(
-                f"{ctx.person_id!r} owns {len(candidates)} private spaces, so where to write must "
-                "be said: set space_id"
+                f"{person_id!r} owns {len(owned)} private spaces, so where to write must be said: "
+                "set space_id"
             )
-        ctx = dataclasses.replace(ctx, space_id=candidates[0])
-    home.understand("", ctx)  # raises where this person may not enter
-    assert ctx.space_id is not None  # noqa: S101 - set above
-    return ctx.space_id
+        (space_id,) = owned
+    home.understand("", dataclasses.replace(ctx, space_id=space_id))  # may this person enter it?
+    return space_id
 
 
 def _heard_space(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) -> str:

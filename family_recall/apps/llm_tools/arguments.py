@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from family_recall.errors import InvalidRequestError
-from family_recall.types.fields import FieldSpec, FieldType, refusal
+from family_recall.types.fields import FieldSpec, refusal
 
 MAX_MOMENT_CHARS = 40
+_JSON_TYPES = {"text": "string", "texts": "array", "flag": "boolean", "moment": "string"}
 
 
 def description(spec: FieldSpec) -> str:
@@ -26,53 +27,31 @@ def description(spec: FieldSpec) -> str:
 
 
 def schema_of(spec: FieldSpec) -> dict[str, Any]:
-    """Return the JSON Schema of an argument."""
-    schema = {**_SCHEMAS[spec.type](spec), "description": description(spec)}
-    return schema if spec.default in (None, ()) else {**schema, "default": spec.default}
+    """Return the JSON Schema of an argument; it has no format for a day or a moment."""
+    keywords: dict[str, Any] = {"type": _JSON_TYPES.get(spec.type, spec.type)}
+    text = {"type": "string", "enum": list(spec.choices)} if spec.choices else {
+        "type": "string", "minLength": 1, "maxLength": spec.max_chars,
+    }  # fmt: skip
+    if spec.type == "text":
+        keywords = text
+    elif spec.type == "texts":
+        keywords |= {"items": _set(text), "minItems": 1, "maxItems": spec.max_items}
+        keywords["uniqueItems"] = True
+    elif spec.type == "moment":
+        keywords["maxLength"] = MAX_MOMENT_CHARS
+    keywords |= {"minimum": spec.minimum, "maximum": spec.maximum, "exclusiveMinimum": spec.above}
+    default = None if spec.default == () else spec.default
+    return _set({**keywords, "description": description(spec), "default": default})
 
 
-def _text_schema(spec: FieldSpec) -> dict[str, Any]:
-    if spec.choices:
-        return {"type": "string", "enum": list(spec.choices)}
-    return _set(type="string", minLength=1, maxLength=spec.max_chars)
-
-
-def _texts_schema(spec: FieldSpec) -> dict[str, Any]:
-    return _set(
-        type="array",
-        items=_text_schema(spec),
-        minItems=1,
-        maxItems=spec.max_items,
-        uniqueItems=True,
-    )
-
-
-def _set(**keywords: Any) -> dict[str, Any]:
+def _set(keywords: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in keywords.items() if value is not None}
-
-
-_SCHEMAS: Mapping[FieldType, Callable[[FieldSpec], dict[str, Any]]] = {
-    "text": _text_schema,
-    "texts": _texts_schema,
-    "integer": lambda spec: _set(type="integer", minimum=spec.minimum, maximum=spec.maximum),
-    "number": lambda spec: _set(
-        type="number", minimum=spec.minimum, maximum=spec.maximum, exclusiveMinimum=spec.above
-    ),
-    "flag": lambda _: {"type": "boolean"},
-    # JSON Schema has no format for a day or a moment.
-    "moment": lambda _: {"type": "string", "maxLength": MAX_MOMENT_CHARS},
-}
 
 
 def read_arguments(
     tool: str, specs: Sequence[FieldSpec], arguments: Mapping[str, Any] | str | None
 ) -> dict[str, Any]:
-    """Check what a model sent, argument by argument.
-
-    Args:
-        tool: The tool's name, for the error.
-        specs: The arguments it has.
-        arguments: An object, or the JSON text of one; null is an empty object.
+    """Check what a model sent, an object or its JSON text, argument by argument.
 
     Returns:
         A value for every argument; its default, where it was left out or null.
@@ -90,12 +69,9 @@ def read_arguments(
     values: dict[str, Any] = {}
     for spec in specs:
         value = sent.get(spec.name)
-        if value is not None:
-            values[spec.name] = _checked(spec, value)
-        elif spec.required:
+        if value is None and spec.required:
             raise InvalidRequestError(f"{tool} needs {spec.name!r}: {description(spec)}")
-        else:
-            values[spec.name] = spec.default
+        values[spec.name] = spec.default if value is None else _checked(spec, value)
     return values
 
 
@@ -108,17 +84,12 @@ def _object(tool: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str
     if arguments is None:
         return {}
     if not isinstance(arguments, Mapping):
-        raise InvalidRequestError(
-            f"arguments of {tool} must be an object, got {reprlib.repr(arguments)}"
-        )
+        raise refusal(f"arguments of {tool}", "an object", arguments)
     return arguments
 
 
 def _checked(spec: FieldSpec, value: Any) -> Any:
-    """Return a value as the field holds it; JSON has lists, and 5.0 for 5.
-
-    A moment without an offset is in the household's time zone.
-    """
+    """Return a value as the field holds it; JSON has lists, and 5.0 for 5."""
     if spec.type == "texts":
         most = spec.max_items
         if not isinstance(value, list | tuple) or not value or (most and len(value) > most):

@@ -1,8 +1,12 @@
-"""The tools a language model may call, and their schemas in the styles of several interfaces."""
+"""The tools a language model may call, their schemas in the styles of several interfaces, calls."""
 
 from __future__ import annotations
 
 import copy
+import functools
+import json
+import re
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 
 from family_recall.apps.llm_tools import actions
-from family_recall.apps.llm_tools.arguments import schema_of
+from family_recall.apps.llm_tools.arguments import read_arguments, schema_of
 from family_recall.apps.llm_tools.results import (
     CORRECT_OUTCOME,
     EXPLANATION,
@@ -19,6 +23,7 @@ from family_recall.apps.llm_tools.results import (
     RELATE_OUTCOME,
     REMEMBER_OUTCOME,
     TIMELINE_ANSWER,
+    Shape,
 )
 from family_recall.errors import InvalidRequestError
 from family_recall.types import RecallContext
@@ -34,7 +39,7 @@ MAX_RESULTS = 20
 MAX_FORGOTTEN = 5
 """As many as a plan of forgetting shows, so that nothing is forgotten unseen."""
 
-Action = Callable[["FamilyRecall", RecallContext, dict[str, Any]], dict[str, Any]]
+Action = Callable[["FamilyRecall", RecallContext, dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +47,9 @@ class Tool:
     """One thing a model may do with a household's memories.
 
     Args:
-        name: What the model calls it.
-        title: What people are shown.
-        description: What the model is shown.
-        arguments: What it may send.
-        result: JSON Schema of the result.
+        title: What people are shown; the model is shown ``description``.
+        result: What of the record that ``run`` returns is sent, and its JSON Schema.
         run: Called with the household, who asks, and every argument by name.
-        writes: Whether it changes the file.
-        destroys: Whether it can delete something.
         idempotent: Whether the same call again changes nothing more.
     """
 
@@ -57,7 +57,7 @@ class Tool:
     title: str
     description: str
     arguments: tuple[FieldSpec, ...]
-    result: Mapping[str, Any]
+    result: Shape
     run: Action
     writes: bool = False
     destroys: bool = False
@@ -243,11 +243,17 @@ def available_tools(*, read_only: bool) -> tuple[Tool, ...]:
 Style = Literal["openai", "ollama", "anthropic", "mcp"]
 STYLES: tuple[Style, ...] = get_args(Style)
 
-_OLLAMA_KEYWORDS = ("type", "items", "description", "enum")
-"""The keywords that Ollama's ``ToolProperty`` keeps; it drops the others."""
-
-_NOT_IN_MCP = frozenset({"minItems", "maxItems", "uniqueItems"})
-"""Home Assistant refuses a server with a tool that uses one; :func:`dispatch` still checks them."""
+_OF_LISTS = ("minItems", "maxItems", "uniqueItems")
+_DROPPED: Mapping[Style, tuple[str, ...]] = {
+    # Home Assistant refuses a server with a tool that uses one; dispatch still checks them.
+    "mcp": _OF_LISTS,
+    # Its ToolProperty keeps type, items, description and enum.
+    "ollama": (
+        *_OF_LISTS,
+        *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "default"),
+    ),
+}
+"""Keywords of an argument that are not shown."""
 
 
 def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
@@ -264,45 +270,26 @@ def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str
     """
     if style not in STYLES:
         raise InvalidRequestError(f"style must be one of {', '.join(STYLES)}, got {style!r}")
-    return [copy.deepcopy(_WRITERS[style](tool)) for tool in available_tools(read_only=read_only)]
+    return [copy.deepcopy(_written(tool, style)) for tool in available_tools(read_only=read_only)]
 
 
-def _openai(tool: Tool) -> dict[str, Any]:
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.input_schema(),
-    }
-    return {"type": "function", "function": function}
-
-
-def _ollama(tool: Tool) -> dict[str, Any]:
-    schema_ = _openai(tool)
-    parameters = schema_["function"]["parameters"]
-    del parameters["additionalProperties"]
-    for name, argument in parameters["properties"].items():
-        parameters["properties"][name] = {
-            keyword: argument[keyword] for keyword in _OLLAMA_KEYWORDS if keyword in argument
-        }
-    return schema_
-
-
-def _anthropic(tool: Tool) -> dict[str, Any]:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema()}
-
-
-def _mcp(tool: Tool) -> dict[str, Any]:
-    input_schema = tool.input_schema()
-    for name, argument in input_schema["properties"].items():
-        input_schema["properties"][name] = {
-            keyword: value for keyword, value in argument.items() if keyword not in _NOT_IN_MCP
-        }
+def _written(tool: Tool, style: Style) -> dict[str, Any]:
+    inputs = tool.input_schema()
+    shown = {"name": tool.name, "description": tool.description}
+    if style == "anthropic":
+        return {**shown, "input_schema": inputs}
+    for argument in inputs["properties"].values():
+        for keyword in _DROPPED.get(style, ()):
+            argument.pop(keyword, None)
+    if style == "ollama":
+        del inputs["additionalProperties"]
+    if style != "mcp":
+        return {"type": "function", "function": {**shown, "parameters": inputs}}
     return {
-        "name": tool.name,
+        **shown,
         "title": tool.title,
-        "description": tool.description,
-        "inputSchema": input_schema,
-        "outputSchema": dict(tool.result),
+        "inputSchema": inputs,
+        "outputSchema": tool.result.schema,
         "annotations": {
             "readOnlyHint": not tool.writes,
             "destructiveHint": tool.destroys,
@@ -312,9 +299,64 @@ def _mcp(tool: Tool) -> dict[str, Any]:
     }
 
 
-_WRITERS: dict[Style, Callable[[Tool], dict[str, Any]]] = {
-    "openai": _openai,
-    "ollama": _ollama,
-    "anthropic": _anthropic,
-    "mcp": _mcp,
-}
+_MARKUP_OR_INVISIBLE = re.compile("[<>&\x7f-\xa0\xad\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f]")
+
+
+def dispatch(
+    home: FamilyRecall,
+    ctx: RecallContext,
+    name: str,
+    arguments: Mapping[str, Any] | str | None = None,
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    """Do what a model asked for.
+
+    Args:
+        home: The household.
+        ctx: Who asks, from where, and what it may cost; the model can change none of it but
+            ``top_k``, and the times of ``filters`` where they are not set.
+        name: The tool.
+        arguments: An object, as Ollama sends it, or its JSON text, as OpenAI does.
+        read_only: Whether tools that write are refused.
+
+    Raises:
+        InvalidRequestError: If there is no such tool, or its arguments are invalid; the message is
+            meant for the model.
+    """
+    if not isinstance(ctx, RecallContext) or not isinstance(name, str):
+        raise InvalidRequestError("a call needs a RecallContext and the name of a tool")
+    tools = {tool.name: tool for tool in available_tools(read_only=read_only)}
+    if name not in tools:
+        raise InvalidRequestError(
+            f"there is no tool {reprlib.repr(name)}; there is {', '.join(tools)}"
+        )
+    tool = tools[name]
+    done = tool.run(home, ctx, read_arguments(name, tool.arguments, arguments))
+    result: dict[str, Any] = tool.result.write(done)
+    return result
+
+
+async def adispatch(
+    home: FamilyRecall,
+    ctx: RecallContext,
+    name: str,
+    arguments: Mapping[str, Any] | str | None = None,
+    *,
+    read_only: bool = False,
+) -> dict[str, Any]:
+    """Do what :func:`dispatch` does, on one of the library's own threads."""
+    call = functools.partial(dispatch, home, ctx, name, arguments, read_only=read_only)
+    return await home.arun(call, writes=any(tool.writes for tool in TOOLS if tool.name == name))
+
+
+def as_text(result: Mapping[str, Any]) -> str:
+    r"""Write a result as JSON without anything that is markup to a model or invisible.
+
+    ``< > &`` and invisible characters are written as ``\uXXXX``, which reads back unchanged.
+
+    >>> as_text({"doc_id": "</tool>"})
+    '{"doc_id": "\\u003c/tool\\u003e"}'
+    """
+    text = json.dumps(result, ensure_ascii=False)
+    return _MARKUP_OR_INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)

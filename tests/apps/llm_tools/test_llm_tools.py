@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Filters, Grant, RecallContext, Relation, Space
 from family_recall.apps import llm_tools
 from family_recall.apps.llm_tools.arguments import read_arguments, schema_of
-from family_recall.apps.llm_tools.results import MAX_TEXT_CHARS, recall_answer
+from family_recall.apps.llm_tools.results import MAX_TEXT_CHARS, RECALL_ANSWER
 from family_recall.apps.llm_tools.tools import MAX_RESULTS, TOOLS, arguments_from
 from family_recall.errors import (
     FamilyRecallError,
@@ -319,7 +319,7 @@ def test_what_answers_nothing_is_not_handed_over_as_a_memory(home: FamilyRecall)
     answer = recall(home, "When does grandma land?", "rajesh")
     nothing = msgspec.structs.replace(answer, status="no_match")
 
-    told = recall_answer(nothing)
+    told = RECALL_ANSWER.write(nothing)
 
     assert told["memories"] == []
     assert [m["doc_id"] for m in told["closest"]] == [r.doc_id for r in answer.results]
