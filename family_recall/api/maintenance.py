@@ -20,7 +20,7 @@ from family_recall.remember.indexer import Reembedded, reembed
 from family_recall.store import export
 from family_recall.store.export import Archive
 from family_recall.store.file.copies import Backup
-from family_recall.store.health.checks import CHECKSUMS, Finding, versions
+from family_recall.store.health import CHECKSUMS, Finding, versions
 from family_recall.store.store import Store
 from family_recall.types.aliases import CountCallback, ProgressCallback
 from family_recall.types.checked import checked

@@ -159,8 +159,7 @@ class Learner:
             if why is not None:
                 return Feedback(kept=True, learned=False, why=why, effect=effect)
             everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
-            kept = log.entries(person_id, everywhere.partitions)
-            entries = [entry for entry in kept if entry.shown]
+            entries = log.entries(person_id, everywhere.partitions)
             guard, step = fit_step(entries, shipped, log.last_step(person_id))
             if guard is None:
                 why = f"no step before {MIN_QUESTIONS} questions with something to prefer"

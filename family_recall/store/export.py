@@ -4,22 +4,34 @@ The first line identifies it: ``{"family_recall": "export", "format": 2, …}``,
 household lives and how many records of each kind follow. Each further line is one record,
 ``{"table": "memory", …}``, and refers to earlier ones only. It is plain text, even if the
 household's file is encrypted.
+
+Records are the rows from which everything else can be made: texts with both their time axes,
+replaced versions too; people, spaces, who may enter them; entities and their relations; feedback,
+the audit log and receipts of what was forgotten, where wanted. Their numbers stay as they are.
+Words, counts, vectors, mentions, edges and identifiers are left out: they are made again. So is
+the trash: a text that somebody had forgotten goes into no other file.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import apsw
+import msgspec
+from msgspec import Meta
 
 from family_recall.errors import DatasetError, FamilyRecallError, InvalidRequestError, StoreError
-from family_recall.store.file.archive import INFO, LOG_INFO, ArchiveLoader
+from family_recall.store import health
+from family_recall.store.file import checksums, sql
 from family_recall.store.file.replacement import writing_to
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
+from family_recall.types import Hidden, Memory, Person, Relation, Space
 from family_recall.types.aliases import ProgressCallback
+from family_recall.types.erasure import Receipt
 from family_recall.types.json_lines import read_jsonl, shown
 from family_recall.types.records import Record
 
@@ -29,8 +41,49 @@ MAX_RECORDS = 50_000_000
 MAX_LINE_BYTES = 32 * 1024 * 1024
 """The longest line: text, title and summary of 1,000,000 characters each, all of them escaped."""
 
+TABLES: Mapping[str, str] = {
+    "person": "no",
+    "space": "no",
+    "access": "person, space",
+    "guardian": "child, guardian",
+    "redacted_view": "no",
+    "partition": "no",
+    "memory": "id",
+    "entity": "id DESC",
+    "alias": "partition, entity DESC, alias",
+    "relation": "no",
+    "feedback": "no",
+    "shown": "feedback, rank",
+    "learned": "no",
+    "retention": "category",
+    "audit": "no",
+    "audit_memory": "entry, rank",
+    "receipt": "at_s, rowid",
+}
+"""Tables in the order in which a record may refer to earlier ones, with the order of their rows."""
+
+_FEEDBACK = ("feedback", "shown", "learned")
+_LOGS = ("audit", "audit_memory", "receipt")
+_JSON = ("aliases", "labels", "fields", "evidence", "guard", "record")  # columns
+_DERIVED: Mapping[str, frozenset[str]] = {
+    "memory": frozenset({"header", "n_words", "words", "order_s", "checksum", "cues"}),
+    "partition": frozenset(
+        {"n_current", "n_past", "words_current", "words_past", "n_bounded", "rewrites"}
+    ),
+}
+_STORED_ONLY = {
+    "id", "space", "context_id", "recorded_s", "superseded_s", "content_hash", "redacted_view",
+    "occurred_s", "valid_from_s", "valid_until_s",
+}  # fmt: skip
+"""Columns of a memory's row that are no fields of a memory."""
+_MEMORY_ID = {"memory": "id", "feedback": "memory", "shown": "memory", "audit_memory": "memory"}
+_DOES_NOT_FIT = (
+    apsw.ConstraintError, apsw.MismatchError, OverflowError, TypeError, UnicodeError,
+)  # fmt: skip
 _REPORT_EVERY = 1_000  # records
-_INFO_PATTERNS = {"audit_days": r"\d{1,5}"}
+
+Columns = Mapping[str, Mapping[str, str]]
+"""The declared type of each column that is exported, by table, in order."""
 
 
 class Archive(Record, frozen=True):
@@ -60,35 +113,40 @@ def export(
         InvalidRequestError: If what has the name may not be overwritten; a household never may.
         StoreError: If it cannot be written, or memories are damaged and not to be left out.
     """
+    unwanted = {*(() if feedback else _FEEDBACK), *(() if log else _LOGS)}
+    tables = [table for table in TABLES if table not in unwanted]
     with (
         store.reading() as reading,
         writing_to(path, overwrite=overwrite, inputs=[store.path]) as partial,
     ):
-        reader = reading.archive
-        damaged = reader.damaged()
+        connection = reading.connection
+        damaged = checksums.damaged(connection)
         if damaged and not skip_damaged:
             raise StoreError(
                 f"{store.path}: {len(damaged):,} memories are damaged; family-recall doctor "
                 "names them, and --repair takes them out"
             )
-        tables = reader.tables(feedback=feedback, log=log)
-        counts = {table: reader.count(table, damaged) for table in tables}
-        header = {
-            KIND: "export",
-            "format": FORMAT,
-            "info": reader.info(log=log),
-            "records": counts,
+        # Counted through no index: where one is damaged, the rows can still be read.
+        counts = {
+            table: sql.row(
+                connection,
+                f"SELECT count(*) FROM {table} NOT INDEXED{_condition(table, damaged)}",
+            )[0]
+            for table in tables
         }
-        done, total = 0, sum(counts.values())
+        info = _Info(**{name: reading.info(name) for name in _Info.__struct_fields__})
+        info.audit_days = info.audit_days if log else None
+        header = {KIND: "export", "format": FORMAT, **msgspec.to_builtins(_Header(info, counts))}
+        columns = columns_of(connection)
+        report = _reporter(sum(counts.values()), progress)
         with partial.open("wb") as file:
             file.write(_line(header))
             for table in tables:
-                for record in reader.records(table, damaged):
+                for record in _records(connection, table, columns[table], damaged):
                     file.write(_line({"table": table, **record}))
-                    done += 1
-                    if progress is not None and (done % _REPORT_EVERY == 0 or done == total):
-                        progress(done, total)
-    return Archive(path, counts, tuple(damaged.values()))
+                    report()
+        left_out = tuple(checksums.describe(connection, damaged))
+    return Archive(path, counts, left_out)
 
 
 def load(
@@ -107,81 +165,231 @@ def load(
             the message names file and line.
     """
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
-    info, counts = _checked_header(path, lines)
+    header = _checked_header(path, lines)
+    counts = header.records
     with store.reading() as reading:
-        if not reading.archive.is_empty([table for table, n in counts.items() if n]):
-            raise InvalidRequestError(
-                f"{store.path}: has something in it; an export goes into a new household"
-            )
-    with store.writing(info) as writing:
-        loader = ArchiveLoader(writing.connection)
-        _load_lines(path, lines, counts, loader, progress)
-        loader.finish()
+        for table in TABLES:
+            is_log = table in _LOGS and not counts.get(table)
+            if not is_log and sql.row(reading.connection, f"SELECT 1 FROM {table} LIMIT 1"):
+                raise InvalidRequestError(
+                    f"{store.path}: has something in it; an export goes into a new household"
+                )
+    with store.writing(msgspec.to_builtins(header.info)) as writing:
+        _load_lines(path, lines, counts, writing.connection, progress)
+        for rule in health.RULES_OF_RECORDS:
+            if problem := health.problem_of(writing.connection, rule):
+                raise DatasetError(f"{rule}: {problem}; the export is not whole")
+        checksums.fill(writing.connection)
         rebuild(writing)
     return Archive(path, counts)
 
 
-def _checked_header(
-    path: Path, lines: Iterator[tuple[int, dict[str, Any]]]
-) -> tuple[dict[str, str], dict[str, int]]:
-    """Read the first line: the household's own facts, and the number of records by table."""
-    _, header = next(lines, (0, {}))
-    if header.get(KIND) != "export":
-        raise DatasetError(f"{path}:1: expected the first line of an export, got {shown(header)}")
-    version = header.get("format")
-    if version != FORMAT:
+def columns_of(connection: apsw.Connection) -> Columns:
+    """Return the columns that are exported."""
+    return {
+        table: {
+            name: declared
+            for name, declared in sql.columns(connection, table).items()
+            if name not in _DERIVED.get(table, ())
+        }
+        for table in TABLES
+    }
+
+
+def load_record(
+    connection: apsw.Connection, columns: Columns, table: str, record: Mapping[str, Any]
+) -> None:
+    """Write one record; what is derived from it is not written.
+
+    Raises:
+        FamilyRecallError: If there is no such table or field, a value has another type, the
+            library itself would not store it, or it does not fit those before it.
+    """
+    if table not in columns:
+        raise DatasetError(f"expected one of {', '.join(columns)}, got {shown(table)}")
+    if table in _CHECKS:
+        _CHECKS[table](record)
+    values: dict[str, Any] = {}
+    for name, value in record.items():
+        if name not in columns[table]:
+            raise DatasetError(f"unknown field {name!r}; is the export from a newer version?")
+        values[name] = _as_stored(columns[table][name], name, value)
+    if table == "receipt":  # its proof says whether it is clean
+        values["clean"] = record["record"].get("proof") is not None
+    if table == "memory":
+        moment_s = values.get("occurred_s")
+        values["order_s"] = values.get("recorded_s") if moment_s is None else moment_s
+        values |= {"header": "", "n_words": 0, "words": b""}
+    try:
+        connection.execute(
+            f"INSERT INTO main.{table}({', '.join(values)})"
+            f" VALUES({', '.join(f':{name}' for name in values)})",
+            values,
+        )
+    except _DOES_NOT_FIT as error:
         raise DatasetError(
-            f"{path}:1: format {shown(version)}, this version reads format {FORMAT}; "
+            f"expected a record of {table} that fits those before it, got {shown(record)} ({error})"
+        ) from None
+
+
+class _Info(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Where a household lives; and how long its log is kept, beside the log."""
+
+    timezone: str | None = None
+    country: str | None = None
+    hemisphere: str | None = None
+    audit_days: Annotated[str, Meta(pattern=r"^[0-9]{1,5}$")] | None = None
+
+
+class _Header(msgspec.Struct):
+    info: _Info
+    records: dict[str, Annotated[int, Meta(ge=0, le=MAX_RECORDS)]]
+
+
+def _checked_header(path: Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> _Header:
+    """Read the first line: the household's own facts, and the number of records by table."""
+    _, line = next(lines, (0, {}))
+    if line.get(KIND) != "export":
+        raise DatasetError(f"{path}:1: expected the first line of an export, got {shown(line)}")
+    if line.get("format") != FORMAT:
+        raise DatasetError(
+            f"{path}:1: format {shown(line.get('format'))}, this version reads format {FORMAT}; "
             "export again, or upgrade the library"
         )
-    info, counts = header.get("info"), header.get("records")
-    if not isinstance(info, dict) or not all(isinstance(text, str) for text in info.values()):
-        raise DatasetError(f"{path}:1: expected info to be names and texts, got {shown(info)}")
-    known_info = (*INFO, *LOG_INFO)
-    if not set(info) <= set(known_info):
-        raise DatasetError(f"{path}:1: expected info of {known_info}, got {shown(sorted(info))}")
-    for name, pattern in _INFO_PATTERNS.items():
-        if name in info and not re.fullmatch(pattern, info[name], re.ASCII):
-            raise DatasetError(
-                f"{path}:1: expected {name} to match {pattern}, got {shown(info[name])}"
-            )
-    if not isinstance(counts, dict) or not all(
-        type(n) is int and 0 <= n <= MAX_RECORDS for n in counts.values()
-    ):
-        raise DatasetError(
-            f"{path}:1: expected records to be counts up to {MAX_RECORDS:,}, got {shown(counts)}"
-        )
-    return info, counts
+    try:
+        return msgspec.convert(line, _Header)
+    except msgspec.ValidationError as error:
+        raise DatasetError(f"{path}:1: this is not the first line of an export: {error}") from None
 
 
 def _load_lines(
     path: Path,
     lines: Iterator[tuple[int, dict[str, Any]]],
     counts: Mapping[str, int],
-    loader: ArchiveLoader,
+    connection: apsw.Connection,
     progress: ProgressCallback | None,
 ) -> None:
+    columns = columns_of(connection)
     loaded = dict.fromkeys(counts, 0)
-    total = sum(counts.values())
-    for done, (line_no, line) in enumerate(lines, start=1):
-        record = dict(line)
-        table = record.pop("table", None)
+    report = _reporter(sum(counts.values()), progress)
+    for line_no, line in lines:
+        table = line.pop("table", None)
         try:
             if not isinstance(table, str) or table not in loaded:
                 raise DatasetError(f"expected a table of {', '.join(loaded)}, got {shown(table)}")
             if loaded[table] == counts[table]:
                 raise DatasetError(f"expected {counts[table]:,} of {table}, got more")
-            loader.load(table, record)
+            load_record(connection, columns, table, line)
         except (FamilyRecallError, TypeError) as error:
             raise DatasetError(f"{path}:{line_no}: {error}") from None
         loaded[table] += 1
-        if progress is not None and (done % _REPORT_EVERY == 0 or done == total):
-            progress(done, total)
+        report()
     for table, n in counts.items():
         if loaded[table] != n:
             raise DatasetError(
                 f"{path}: expected {n:,} of {table}, got {loaded[table]:,}; the file was cut short"
             )
+
+
+def _records(
+    connection: apsw.Connection,
+    table: str,
+    columns: Mapping[str, str],
+    without: Collection[int],
+) -> Iterator[dict[str, Any]]:
+    """Yield a table's rows: NULLs left out, bytes as hexadecimal digits, lists as lists.
+
+    Rows of the memories ``without`` are left out, and nothing refers to them.
+    """
+    query = (
+        f"SELECT {', '.join(columns)} FROM {table}{_condition(table, without)}"
+        f" ORDER BY {TABLES[table]}"
+    )
+    for row in connection.execute(query):
+        record: dict[str, Any] = {}
+        for name, value in zip(columns, row, strict=True):
+            if isinstance(value, bytes):
+                record[name] = value.hex()
+            elif value is not None:
+                record[name] = json.loads(value) if name in _JSON else value
+        if table == "memory" and "superseded_s" not in record:
+            record.pop("context_id", None)  # a current memory's follows from its session
+        if record.get("context_id") in without:
+            del record["context_id"]
+        if table == "relation":
+            record["evidence"] = [no for no in record["evidence"] if no not in without]
+        yield record
+
+
+def _condition(table: str, without: Collection[int]) -> str:
+    if not without or table not in _MEMORY_ID:
+        return ""
+    left_out = f"(SELECT value FROM json_each('{json.dumps(sorted(without))}'))"
+    condition = f" WHERE {_MEMORY_ID[table]} NOT IN {left_out}"
+    if table == "shown":
+        condition += f" AND feedback NOT IN (SELECT no FROM feedback WHERE memory IN {left_out})"
+    return condition
+
+
+def _as_stored(declared: str, name: str, value: Any) -> Any:
+    """Return a value as a column takes it; STRICT tables check its type."""
+    if name in _JSON:
+        return json.dumps(value)
+    if declared != "BLOB":
+        return value
+    try:
+        return bytes.fromhex(value)
+    except (TypeError, ValueError):
+        raise DatasetError(f"expected {name} to be hexadecimal digits, got {value!r:.60}") from None
+
+
+def _check_memory(record: Mapping[str, Any]) -> None:
+    fields = {name: value for name, value in record.items() if name not in _STORED_ONLY}
+    Memory.from_json({**fields, "space_id": "its number is checked with all others"})
+
+
+def _check_relation(record: Mapping[str, Any]) -> None:
+    Relation("a", record.get("relation", ""), "b", "s", confidence=record.get("confidence", -1))
+    evidence = record.get("evidence", [])
+    if not isinstance(evidence, list) or not all(type(memory) is int for memory in evidence):
+        raise DatasetError(f"expected evidence to be numbers of memories, got {shown(evidence)}")
+
+
+def _check_receipt(record: Mapping[str, Any]) -> None:
+    fields = record.get("record")
+    receipt = Receipt.from_json(fields if isinstance(fields, dict) else {})
+    if receipt.receipt_id != record.get("receipt_id"):
+        raise DatasetError(
+            f"expected a receipt under its id, got {shown(record.get('receipt_id'))}"
+        )
+
+
+_CHECKS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+    "memory": _check_memory,
+    "person": lambda record: Person(
+        record.get("person_id", ""), record.get("name", ""), record.get("aliases", ())
+    ),
+    "space": lambda record: Space(
+        record.get("space_id", ""), record.get("kind", ""), record.get("name")
+    ),
+    "redacted_view": lambda record: Hidden("s", "guest", record.get("fields", ())),
+    "relation": _check_relation,
+    "receipt": _check_receipt,
+}
+"""Checks of what the library itself would store, beyond the constraints of the schema."""
+
+
+def _reporter(total: int, progress: ProgressCallback | None) -> Callable[[], None]:
+    """Return what counts a record, and reports now and then, and at the end."""
+    done = 0
+
+    def report() -> None:
+        nonlocal done
+        done += 1
+        if progress is not None and (done % _REPORT_EVERY == 0 or done == total):
+            progress(done, total)
+
+    return report
 
 
 def _line(record: Mapping[str, Any]) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import apsw
@@ -15,6 +15,7 @@ from family_recall.store.file.damage import MALFORMED
 from family_recall.store.file.schema import partition_of
 from family_recall.store.household import Household
 from family_recall.types import FloatArray
+from family_recall.types.records import Record
 
 LOG_LENGTH = 500
 """Entries, and steps, of each person that are stored; older ones are deleted."""
@@ -92,8 +93,7 @@ class FeedbackEntry:
     asked: QuestionSketch | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class LearningStep:
+class LearningStep(Record, frozen=True):
     """One step: the weights from then on, and those they started from.
 
     ``samples`` counts the entries it rests on.
@@ -159,31 +159,33 @@ class FeedbackLog:
         return no
 
     def entries(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
-        """List a person's feedback on memories of some partitions, the oldest first."""
-        person = self._person_no(person_id)
-        shown: dict[int, list[ShownResult]] = {}
-        for no, rank, memory, values in sql.rows(
+        """List what can be learned from a person's feedback in some partitions, oldest first.
+
+        What is not in those partitions is left out. So is an entry whose own memory has no values
+        beside it: one on an answer that was not ranked by what is learned.
+        """
+        entries: list[FeedbackEntry] = []
+        for no, memory, at_s, question, accepted, weight, names in sql.rows(
             self.connection,
-            "SELECT s.feedback, s.rank, s.memory, s.feature_values FROM feedback j"
-            " CROSS JOIN shown s ON s.feedback = j.no WHERE j.person = ? ORDER BY j.no, s.rank",
-            (person,),
+            "SELECT no, memory, at_s, question, accepted, weight, features"
+            " FROM feedback WHERE person = ? ORDER BY no",
+            (self._person_no(person_id),),
         ):
-            if partition_of(memory) in partitions:
-                result = ShownResult(memory, rank, np.frombuffer(values, "<f4"))
-                shown.setdefault(no, []).append(result)
-        return [
-            FeedbackEntry(
-                memory, at_s, question, bool(accepted), weight,
-                tuple(features.split()), tuple(shown.get(no, ())),
+            features = tuple(names.split())
+            shown = tuple(
+                ShownResult(of_memory, rank, np.frombuffer(values, "<f4"))
+                for of_memory, rank, values in sql.rows(
+                    self.connection,
+                    "SELECT memory, rank, feature_values FROM shown WHERE feedback = ?"
+                    " AND length(feature_values) = ? ORDER BY rank",
+                    (no, 4 * len(features)),
+                )
+                if partition_of(of_memory) in partitions
             )
-            for no, memory, at_s, question, accepted, weight, features in sql.rows(
-                self.connection,
-                "SELECT no, memory, at_s, question, accepted, weight, features"
-                " FROM feedback WHERE person = ? ORDER BY no",
-                (person,),
-            )
-            if partition_of(memory) in partitions
-        ]  # fmt: skip
+            if any(result.memory == memory for result in shown):
+                entry = memory, at_s, question, bool(accepted), weight, features, shown
+                entries.append(FeedbackEntry(*entry))
+        return entries
 
     def count(self, person_id: str) -> int:
         """Count a person's entries."""
@@ -219,7 +221,7 @@ class FeedbackLog:
                 " WHERE p.person_id = ? ORDER BY l.no DESC LIMIT 1",
                 (person_id,),
             )
-            return None if row is None else _read(json.loads(row[0]))
+            return None if row is None else LearningStep.from_json(json.loads(row[0]))
         except MALFORMED:
             return None
 
@@ -242,7 +244,7 @@ class FeedbackLog:
         person = self._person_no(person_id)
         self.connection.execute(
             "INSERT INTO learned(person, feedback, at_s, record) VALUES(?, ?, ?, ?)",
-            (person, no, at_s, json.dumps(asdict(step))),
+            (person, no, at_s, json.dumps(step.to_json())),
         )
         self.connection.execute(
             "DELETE FROM learned WHERE no IN"
@@ -301,11 +303,3 @@ def _sketch(asked: bytes | None) -> QuestionSketch | None:
         return None if asked is None else QuestionSketch.from_text(asked.decode())
     except MALFORMED:
         return None
-
-
-def _read(record: Mapping[str, Any]) -> LearningStep:
-    return LearningStep(
-        weights={name: float(weight) for name, weight in record["weights"].items()},
-        shipped={name: float(weight) for name, weight in record["shipped"].items()},
-        samples=int(record["samples"]),
-    )

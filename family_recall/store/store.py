@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from family_recall.errors import InvalidRequestError, StoreError
-from family_recall.store import stage_costs, vector_tables, word_index
+from family_recall.store import health, stage_costs, vector_tables, word_index
 from family_recall.store.erase import byte_search, verification
 from family_recall.store.erase.byte_search import Words64
 from family_recall.store.file import copies, sql
@@ -23,8 +23,7 @@ from family_recall.store.file.connections import Connections
 from family_recall.store.file.disk_files import free_pages_with_content, image_of, log_of
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.schema import SCHEMA_VERSION, shards_in
-from family_recall.store.health import checks
-from family_recall.store.health.checks import Finding
+from family_recall.store.health import Finding
 from family_recall.store.household import Household
 from family_recall.store.reader import Asker, ReadCaches
 from family_recall.store.snapshot import Snapshot
@@ -149,11 +148,11 @@ class Store:
     def check(self) -> list[Finding]:
         """Check the file, and what is made from the texts against them."""
         with self._connections.reading(fresh=True) as connection:
-            findings = checks.check_texts(connection)
+            findings = health.check_texts(connection)
         if any(finding.problem for finding in findings):
             return findings
         with self._connections.writing_nothing() as connection:
-            return findings + checks.check_derived(connection)
+            return findings + health.check_derived(connection)
 
     def unreadable(self) -> list[str]:
         """Return what could not be read of the settings when the file was opened."""
@@ -173,7 +172,7 @@ class Store:
     def check_quickly(self, give_up: Callable[[], bool]) -> list[Finding] | None:
         """Check pages, indexes and counts; None where ``give_up`` became true meanwhile."""
         with self._connections.reading(fresh=True) as connection:
-            return checks.check_counts(connection, give_up)
+            return health.check_counts(connection, give_up)
 
     def back_up(
         self, destination: Path, *, overwrite: bool, progress: ProgressCallback | None

@@ -15,7 +15,6 @@ from family_recall.store.audit import AuditTables
 from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.feedback import FeedbackLog
 from family_recall.store.file import checksums, sql
-from family_recall.store.file.archive import ArchiveReader
 from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of, shard_of
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
 from family_recall.store.household import Household
@@ -60,7 +59,7 @@ class ReadTransaction(Transaction):
 
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
         super().__init__(connection, zone)
-        self.archive = ArchiveReader(connection)
+        self.connection = connection
         self._caches = caches
 
     @functools.cached_property

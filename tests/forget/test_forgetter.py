@@ -291,6 +291,19 @@ def test_what_was_learned_from_it_is_unlearned(home: FamilyRecall) -> None:
     assert home.erasure.verify(receipt).forgotten
 
 
+def test_feedback_on_a_list_keeps_nothing_from_being_forgotten(home: FamilyRecall) -> None:
+    """What nothing can be learned from is passed by when the rest is learned again."""
+    for day, who in enumerate(("dentist", "vet", "barber"), start=1):
+        remember(home, f"Appointment with the {who} on May {day}", doc_id=who, author="rajesh")
+    for who in ("dentist", "vet"):
+        home.feedback("list all appointments", who, accepted=False, person_id="rajesh")
+
+    home.forget("dentist", person_id="rajesh")
+
+    assert [one.samples for one in home.learning.all("rajesh")] == [1]
+    assert found(recall(home, "list all appointments", "rajesh"))[-1] == "vet"
+
+
 def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None:
     """If a run of the text is in free space, the file is written again without it."""
     path = tmp_path / "home.db"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -218,4 +219,4 @@ def test_what_lies_outside_the_bounds_is_not_used(spoilt: dict[str, object]) -> 
     sound = LearningStep(dict(SHIPPED.weights), dict(SHIPPED.weights), 20)
 
     assert personal_profile(SHIPPED, sound) is not SHIPPED
-    assert personal_profile(SHIPPED, dataclasses.replace(sound, **spoilt)) is SHIPPED  # type: ignore[arg-type]  # on purpose
+    assert personal_profile(SHIPPED, msgspec.structs.replace(sound, **spoilt)) is SHIPPED

@@ -22,8 +22,8 @@ from family_recall.api import maintenance
 from family_recall.apps.cli import main
 from family_recall.apps.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
+from family_recall.store import health
 from family_recall.store.file.checksums import CONTENT
-from family_recall.store.health import checks
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -318,7 +318,7 @@ def test_checking_gives_up_on_request(path: Path, monkeypatch: pytest.MonkeyPatc
     """A file too large for the time limit is left to the doctor, and nothing is reported."""
     path.write_bytes(household()[0])
     lose_its_words(path)
-    monkeypatch.setattr(checks, "_STEPS", 100)
+    monkeypatch.setattr(health, "_STEPS", 100)
     with open_home(path, create=False) as home:
         with monkeypatch.context() as smaller:
             smaller.setattr(maintenance, "LARGEST_BYTES", path.stat().st_size - 1)

@@ -49,7 +49,7 @@ from family_recall.errors import (
     InvalidRequestError,
     ModelError,
 )
-from family_recall.store.file.archive import ArchiveLoader
+from family_recall.store import export
 from family_recall.store.file.schema import SCHEMA
 from family_recall.types.json_lines import read_jsonl
 from tools.common import MODELS, parser_of, write_json
@@ -256,9 +256,10 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
     """Load records into a household in memory, in place of the originals, and roll back."""
     connection = apsw.Connection(":memory:")
     connection.execute(SCHEMA)
-    loader = ArchiveLoader(connection)
+    columns = export.columns_of(connection)
     for whole in records:
-        loader.load(whole["table"], {name: whole[name] for name in whole if name != "table"})
+        fields = {name: whole[name] for name in whole if name != "table"}
+        export.load_record(connection, columns, whole["table"], fields)
     keys = {
         table: [
             str(name)
@@ -289,8 +290,7 @@ def _record(records: Sequence[Mapping[str, Any]]) -> Run:
         try:
             if table in keys:
                 clear(table, fields)
-            loader.load(table, fields)
-            loader.finish()
+            export.load_record(connection, columns, table, fields)
         finally:
             connection.execute("ROLLBACK")
 

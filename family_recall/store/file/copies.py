@@ -19,7 +19,7 @@ from family_recall.store.file.encryption import Key
 from family_recall.store.file.identity import check_identity, special_kind
 from family_recall.store.file.replacement import replacing, writing_to
 from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
-from family_recall.store.health.checks import check_pages
+from family_recall.store.health import check_pages
 from family_recall.types.aliases import ProgressCallback
 
 _STEP_PAGES = 256  # 1 MiB between two reports

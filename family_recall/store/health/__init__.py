@@ -1,1 +1,0 @@
-"""Checks that what is made from the texts agrees with them."""
