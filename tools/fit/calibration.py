@@ -19,7 +19,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import math
 import os
@@ -36,6 +35,7 @@ from tools.common import ROOT, parser_of, say
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
@@ -273,7 +273,7 @@ def far_from(dataset: Dataset) -> list[Query]:
     """Return the questions of `FAR_QUESTIONS`, asked where and when those of a set are."""
     texts, asked = FAR_QUESTIONS.read_text("utf-8").splitlines(), dataset.queries
     return [
-        dataclasses.replace(
+        msgspec.structs.replace(
             asked[n * len(asked) // len(texts)], id=f"far-{n}", text=text, gold=(), category=FAR
         )
         for n, text in enumerate(texts)

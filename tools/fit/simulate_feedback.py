@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -182,8 +183,8 @@ def _line(now: Measured, before: Measured, seed: int) -> dict[str, object]:
         bootstrap_means(_table(rows), seed=seed)[0] for rows in ([[n] for n in now.ndcg], gained)
     )
     return {
-        "ndcg@10": dataclasses.asdict(mean),
-        "gain": dataclasses.asdict(gain),
+        "ndcg@10": msgspec.to_builtins(mean),
+        "gain": msgspec.to_builtins(gain),
         "ece": round(now.ece, 4),
         "first_right": round(now.right, 4),
         "mean_confidence": round(now.confidence, 4),

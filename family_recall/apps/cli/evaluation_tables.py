@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         BudgetResult,
         Comparison,
         EvaluationReport,
-        Faithfulness,
         Interval,
     )
     from family_recall.apps.evaluation.timing import Timing
@@ -137,7 +136,7 @@ def _print_baseline(out: Console, baseline: BaselineComparison) -> None:
     """Print what everything together is worth beyond a baseline."""
     out.print(f"{baseline.name}, first, and all of this, second:")
     print_comparison(out, baseline.comparison)
-    gain = baseline.gain()
+    gain = baseline.gain["ndcg@10"]
     out.print(f"ndcg@10 of {baseline.name} {'is 0' if gain is None else f'and {gain:+.0%}'}")
 
 
@@ -197,18 +196,17 @@ def _print_without_gold(out: Console, abstention: Mapping[str, Any]) -> None:
     _print_abstention(out, "recognised", abstention)
 
 
-def _print_faithfulness(out: Console, faithfulness: Faithfulness) -> None:
-    record = faithfulness.to_json()
+def _print_faithfulness(out: Console, record: Mapping[str, Any]) -> None:
     if not record["n"]:
         out.print("rationales: none names other memories")
         return
     for title, name in (("without its evidence", "evidence"), ("without others", "control")):
         row = record[name]
         out.print(
-            f"rationales {title}: rank fell in {row['rank_fell']['value']:.0%} of {record['n']}, "
-            f"by {row['ranks']['value']:+.2f} ranks and {row['score']['value']:+.3f} of score"
+            f"rationales {title}: rank fell in {row['rank_fell'].value:.0%} of {record['n']}, "
+            f"by {row['ranks'].value:+.2f} ranks and {row['score'].value:+.3f} of score"
         )
-    out.print(f"  the evidence is worth {_change(faithfulness.mean_ranks())} ranks more")
+    out.print(f"  the evidence is worth {_change(record['difference']['ranks'])} ranks more")
 
 
 def print_timing(out: Console, name: str, timing: Timing) -> None:

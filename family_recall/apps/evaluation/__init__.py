@@ -12,7 +12,6 @@ from family_recall.apps.evaluation.datasets import (
 from family_recall.apps.evaluation.experiment import evaluate
 from family_recall.apps.evaluation.measures import Interval, bootstrap_means, check_extra
 from family_recall.apps.evaluation.outcomes import Outcome, plain
-from family_recall.apps.evaluation.removal import Faithfulness
 from family_recall.apps.evaluation.report import EvaluationReport
 from family_recall.apps.evaluation.trec import write_qrels, write_run
 
@@ -24,7 +23,6 @@ __all__ = [
     "Dataset",
     "DatasetMemory",
     "EvaluationReport",
-    "Faithfulness",
     "Interval",
     "Outcome",
     "Query",

@@ -6,17 +6,17 @@ The store is not filled again for any of them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 
 from family_recall.api.explanations import find_profile
-from family_recall.apps.evaluation.comparison import COMPARED, Comparison, compare
+from family_recall.apps.evaluation.comparison import Comparison, compare
 from family_recall.apps.evaluation.measures import Interval
-from family_recall.apps.evaluation.outcomes import Outcome, measured, plain
+from family_recall.apps.evaluation.outcomes import Outcome, measured
 from family_recall.apps.evaluation.testbed import Testbed
 from family_recall.apps.evaluation.timing import quantiles
 from family_recall.config import RecallConfig
@@ -31,8 +31,7 @@ BASELINES = ("bm25",)
 PartKind = Literal["stage", "feature"]
 
 
-@dataclass(frozen=True, slots=True)
-class Variation:
+class Variation(NamedTuple):
     """One part to leave out, and the configuration without it."""
 
     name: str
@@ -40,8 +39,7 @@ class Variation:
     config: RecallConfig
 
 
-@dataclass(frozen=True, slots=True)
-class AblationRow:
+class AblationRow(msgspec.Struct, frozen=True):
     """The measures without one part.
 
     ``against_full`` has the full configuration first: a negative difference is what the part is
@@ -50,42 +48,30 @@ class AblationRow:
 
     without: str
     kind: PartKind
-    measures: Mapping[str, int | Interval]
+    measures: dict[str, int | Interval]
     against_full: Comparison
     n_hurried: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Ablation:
+class Ablation(msgspec.Struct, frozen=True):
     """The measures of the full configuration, and those without each part."""
 
-    full: Mapping[str, int | Interval]
+    full: dict[str, int | Interval]
     rows: tuple[AblationRow, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineComparison:
-    """How the full configuration, second, compares with a baseline, first."""
+class BaselineComparison(msgspec.Struct, frozen=True):
+    """How the full configuration, second, compares with a baseline, first.
+
+    ``gain`` is the difference as a share of the baseline, by measure; None where that is 0.
+    """
 
     name: str
+    gain: dict[str, float | None]
     comparison: Comparison
 
-    def gain(self, measure: str = COMPARED[0]) -> float | None:
-        """Return the difference as a share of the baseline; None where that is 0."""
-        first = self.comparison.overall.first[measure]
-        return self.comparison.overall.second[measure] / first - 1.0 if first else None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison, and the gain by measure."""
-        return {
-            "name": self.name,
-            "gain": {measure: self.gain(measure) for measure in COMPARED},
-            "comparison": plain(self.comparison),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetResult:
+class BudgetResult(msgspec.Struct, frozen=True):
     """What a budget of milliseconds buys.
 
     ``n_pairs`` is the mean number of pairs the cross-encoder read for a question; ``overshoot_ms``
@@ -93,10 +79,10 @@ class BudgetResult:
     """
 
     budget_ms: float
-    measures: Mapping[str, int | Interval]
+    measures: dict[str, int | Interval]
     n_pairs: float
-    used_ms: Mapping[str, float]
-    overshoot_ms: Mapping[str, float]
+    used_ms: dict[str, float]
+    overshoot_ms: dict[str, float]
     n_hurried: int
 
 
@@ -177,19 +163,19 @@ def ablate(
     Raises:
         InvalidRequestError: As :func:`variations`.
     """
-    parts = variations(names, testbed.context.profile, testbed.config)
-    legs = [(f"without {part.name}", {"config": part.config}) for part in parts]
-    rows = tuple(
-        AblationRow(
+    rows = []
+    for part in variations(names, testbed.context.profile, testbed.config):
+        without = dataclasses.replace(testbed, config=part.config)
+        outcomes = without.ask(f"without {part.name}", progress)
+        row = AblationRow(
             part.name,
             part.kind,
             measured(outcomes, seed),
             compare(full, outcomes, seed=seed),
             sum(outcome.hurried for outcome in outcomes),
         )
-        for part, outcomes in zip(parts, _ask_each(testbed, legs, "ablate", progress), strict=True)
-    )
-    return Ablation(measured(full, seed), rows)
+        rows.append(row)
+    return Ablation(measured(full, seed), tuple(rows))
 
 
 def compare_with_baseline(
@@ -206,10 +192,11 @@ def compare_with_baseline(
         InvalidRequestError: As :func:`only`.
     """
     config = only(name, testbed.context.profile, testbed.config)
-    (outcomes,) = _ask_each(
-        testbed, [(f"baseline {name}", {"config": config})], "baseline", progress
-    )
-    return BaselineComparison(name, compare(outcomes, full, seed=seed))
+    outcomes = dataclasses.replace(testbed, config=config).ask(f"baseline {name}", progress)
+    comparison = compare(outcomes, full, seed=seed)
+    first, second = comparison.overall.first, comparison.overall.second
+    gain = {key: second[key] / mean - 1.0 if mean else None for key, mean in first.items()}
+    return BaselineComparison(name, gain, comparison)
 
 
 def ask_within(
@@ -224,35 +211,19 @@ def ask_within(
     Each budget is asked in a newly opened household, so that no question is cached from the
     budget before; the measured costs of stages are kept.
     """
-    legs = [
-        (f"within {ms!r} ms", {"context": dataclasses.replace(testbed.context, time_budget_ms=ms)})
-        for ms in budgets_ms
-    ]
     results = []
-    for budget_ms, outcomes in zip(
-        budgets_ms, _ask_each(testbed, legs, "budgets", progress), strict=True
-    ):
+    for budget_ms in budgets_ms:
+        context = dataclasses.replace(testbed.context, time_budget_ms=budget_ms)
+        within = dataclasses.replace(testbed, context=context)
+        outcomes = within.ask(f"within {budget_ms!r} ms", progress)
         used = [outcome.used_time_ms for outcome in outcomes]
-        results.append(
-            BudgetResult(
-                budget_ms,
-                measured(outcomes, seed),
-                float(np.mean([outcome.n_pairs for outcome in outcomes])),
-                quantiles(used),
-                quantiles([max(ms - budget_ms, 0.0) for ms in used]),
-                sum(outcome.hurried for outcome in outcomes),
-            )
+        result = BudgetResult(
+            budget_ms,
+            measured(outcomes, seed),
+            float(np.mean([outcome.n_pairs for outcome in outcomes])),
+            quantiles(used),
+            quantiles([max(ms - budget_ms, 0.0) for ms in used]),
+            sum(outcome.hurried for outcome in outcomes),
         )
+        results.append(result)
     return tuple(results)
-
-
-def _ask_each(
-    testbed: Testbed,
-    legs: Sequence[tuple[str, Mapping[str, Any]]],
-    step: str,
-    progress: StepCallback | None,
-) -> Iterator[list[Outcome]]:
-    """Ask every question in each leg, given by its name and the testbed's fields that differ."""
-    for number, (leg, changed) in enumerate(legs):
-        varied = dataclasses.replace(testbed, **changed)
-        yield varied.ask(leg, progress, step, number, len(legs))

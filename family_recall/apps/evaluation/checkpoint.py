@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
+import msgspec
+
 import family_recall
 from family_recall.api.files import check_destination, create_private
 from family_recall.api.models import ROLES, read_manifest
@@ -74,10 +76,6 @@ class Checkpoint:
         if self._file is not None:
             self._file.close()
 
-    def has(self, leg: str, of: str) -> bool:
-        """Return whether there is a result."""
-        return (leg, of) in self._records
-
     def record(self, leg: str, of: str) -> Any:
         """Return a result as JSON has it; None where there is none."""
         return self._records.get((leg, of))
@@ -88,17 +86,17 @@ class Checkpoint:
         if self._file is not None:
             self._file.write(_line({"leg": leg, "of": of, "record": record}))
 
-    def once(self, read: Callable[[Any], _R], leg: str, of: str, compute: Callable[[], _R]) -> _R:
-        """Return a result that ``read`` makes of its JSON; computed where there is none yet.
+    def once(self, kind: type[_R], leg: str, of: str, compute: Callable[[], _R]) -> _R:
+        """Return a result of a kind; computed and written where there is none yet.
 
         Raises:
-            DatasetError: If what was written cannot be read.
+            DatasetError: If what was written is none of this kind.
         """
-        if not self.has(leg, of):
+        if (leg, of) not in self._records:
             self.keep(leg, of, plain(compute()))
         try:
-            return read(self._records[leg, of])
-        except (LookupError, TypeError, ValueError):
+            return msgspec.convert(self._records[leg, of], kind)
+        except msgspec.ValidationError:
             raise DatasetError(
                 f"{self._path}: {of!r} of leg {leg!r} is not as it was written; delete the folder "
                 "and begin again"

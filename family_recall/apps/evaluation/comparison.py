@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+
+import msgspec
 
 from family_recall.apps.evaluation import trec
 from family_recall.apps.evaluation.measures import Interval, bootstrap_means
@@ -21,40 +20,28 @@ UNKNOWN = "unknown"
 Verdict = Literal["better", "worse", "undecided"]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonRow:
-    """Two configurations over the same ``n`` questions: both means, and second less first."""
+class ComparisonRow(msgspec.Struct, frozen=True):
+    """Two configurations over the same ``n`` questions: both means, and second less first.
+
+    ``verdict`` says by measure whether the second is better; ``undecided`` while the interval
+    holds 0. One of twenty comparisons of a configuration with itself is decided all the same.
+    """
 
     n: int
-    first: Mapping[str, float]
-    second: Mapping[str, float]
-    difference: Mapping[str, Interval]
-
-    def verdict(self, measure: str = COMPARED[0]) -> Verdict:
-        """Return whether the second is better; ``undecided`` while the interval holds 0.
-
-        One of twenty comparisons of a configuration with itself is decided all the same.
-        """
-        interval = self.difference[measure]
-        if interval.low > 0.0:
-            return "better"
-        return "worse" if interval.high < 0.0 else "undecided"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every number, and the verdict by measure."""
-        verdict = {name: self.verdict(name) for name in self.difference}
-        return {**dataclasses.asdict(self), "verdict": verdict}
+    first: dict[str, float]
+    second: dict[str, float]
+    difference: dict[str, Interval]
+    verdict: dict[str, Verdict]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """How two configurations compare: overall, by category, and how many rankings differ.
 
     ``n_left_out`` counts the questions with gold that only one of the two was asked.
     """
 
     overall: ComparisonRow
-    by_category: Mapping[str, ComparisonRow]
+    by_category: dict[str, ComparisonRow]
     n_changed: int
     n_left_out: int
 
@@ -96,7 +83,7 @@ def compare(first: Sequence[Outcome], second: Sequence[Outcome], *, seed: int) -
 
 def sentence(row: ComparisonRow, first: str, second: str, measure: str = COMPARED[0]) -> str:
     """Return in plain words how the second compares with the first by one measure."""
-    difference, verdict = row.difference[measure], row.verdict(measure)
+    difference, verdict = row.difference[measure], row.verdict[measure]
     text = (
         f"it is undecided whether {second} is better than {first}"
         if verdict == "undecided"
@@ -142,6 +129,10 @@ def load_pair(
     return outcomes_of(first), outcomes_of(second)
 
 
+class _SavedReport(msgspec.Struct):
+    outcomes: list[Outcome]
+
+
 def read_report(path: Path) -> list[Outcome]:
     """Return the outcomes of a report that ``eval --save`` wrote.
 
@@ -149,11 +140,10 @@ def read_report(path: Path) -> list[Outcome]:
         DatasetError: If the file cannot be read, or holds no outcomes.
     """
     try:
-        record: Any = json.loads(path.read_text(encoding="utf-8"))
-        return [Outcome.from_json(outcome) for outcome in record["outcomes"]]
+        return msgspec.json.decode(path.read_bytes(), type=_SavedReport).outcomes
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise DatasetError(
             f"{path}: expected a report with its outcomes; make one with: "
             f"family-recall eval DIR --save {path.name}"
@@ -163,10 +153,17 @@ def read_report(path: Path) -> list[Outcome]:
 def _row(pairs: Sequence[tuple[Outcome, Outcome]], seed: int) -> ComparisonRow:
     before = values([old for old, _ in pairs], COMPARED)
     after = values([new for _, new in pairs], COMPARED)
-    differences = bootstrap_means(after - before, seed=seed)
+    difference = dict(zip(COMPARED, bootstrap_means(after - before, seed=seed), strict=True))
     return ComparisonRow(
         n=len(pairs),
         first=dict(zip(COMPARED, before.mean(axis=0).tolist(), strict=True)),
         second=dict(zip(COMPARED, after.mean(axis=0).tolist(), strict=True)),
-        difference=dict(zip(COMPARED, differences, strict=True)),
+        difference=difference,
+        verdict={name: _verdict(interval) for name, interval in difference.items()},
     )
+
+
+def _verdict(interval: Interval) -> Verdict:
+    if interval.low > 0.0:
+        return "better"
+    return "worse" if interval.high < 0.0 else "undecided"

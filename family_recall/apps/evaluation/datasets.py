@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from family_recall.errors import DatasetError, InvalidMemoryError, InvalidRequestError
-from family_recall.types import ROLES, Grant, Memory, Person, Region, Relation, Space, parse_moment
+from family_recall.types import ROLES, Memory, Person, Region, parse_moment
 from family_recall.types.json_lines import read_jsonl
 
-if TYPE_CHECKING:
-    from family_recall.api import FamilyRecall
-
 HOUSEHOLD_FILE = "household.json"
-OWNER = "owner"
 Text = Annotated[str, msgspec.Meta(pattern=r"\S")]
 """A text with more than blanks."""
 _MOMENTS = ("occurred_at", "as_of")
+_REFUSED = (DatasetError, InvalidMemoryError, InvalidRequestError)
 
 _Line = TypeVar("_Line", "DatasetMemory", "Query")
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetMemory:
+class DatasetMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of ``memories.jsonl``: what was said or noted, by whom, when, in which space."""
 
     id: Text
@@ -39,8 +34,7 @@ class DatasetMemory:
     session: Text | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of ``queries.jsonl``: a question with the memories that answer it.
 
     Args:
@@ -54,6 +48,7 @@ class Query:
         session: When set, only memories of an earlier session are visible.
         gold_audited: The gold as a later audit corrected it, where there was one.
         stale: Older memories that must not be first; ``household.json`` can name them, too.
+        context: What was said before; not used.
     """
 
     id: Text
@@ -66,6 +61,7 @@ class Query:
     session: Text | None = None
     gold_audited: tuple[str, ...] | None = None
     stale: tuple[str, ...] = ()
+    context: Any = None
 
 
 class HouseholdSpace(msgspec.Struct, frozen=True):
@@ -75,15 +71,15 @@ class HouseholdSpace(msgspec.Struct, frozen=True):
     owner: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Household:
-    """The people, spaces and region of a dataset, as its ``household.json`` states them.
+class Household(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The people, spaces and region of a dataset: its ``household.json``.
 
     Attributes:
         timezone: IANA name.
-        region: Country and hemisphere.
+        country: ISO 3166 code.
+        hemisphere: ``north`` or ``south``.
         now: When the questions are asked that say nothing of it.
-        people: Who lives there, with their other names.
+        people: Who lives there: (id, name, other names).
         roles: The role in every shared space, by person id; who is not named is an owner.
         spaces: Shared ones, open to everybody above, and private ones, by id.
         relations: (subject, relation, object), true in every shared space.
@@ -91,36 +87,22 @@ class Household:
     """
 
     timezone: str = "UTC"
-    region: Region = field(default_factory=Region)
+    country: str = "US"
+    hemisphere: str = "north"
     now: dt.datetime | None = None
-    people: tuple[Person, ...] = ()
-    roles: Mapping[str, str] = field(default_factory=dict)
-    spaces: Mapping[str, HouseholdSpace] = field(default_factory=dict)
+    people: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
+    roles: dict[str, str] = {}
+    spaces: dict[str, HouseholdSpace] = {}
     relations: tuple[tuple[str, str, str], ...] = ()
-    stale: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    stale: dict[str, tuple[str, ...]] = {}
 
     def person_id_of(self, name: str | None) -> str | None:
         """Return the id of the person with this name, alias or id; None for anybody else."""
         wanted = (name or "").casefold()
-        for person in self.people:
-            if wanted in map(str.casefold, (person.person_id, person.name, *person.aliases)):
-                return person.person_id
+        for person_id, own_name, aliases in self.people:
+            if wanted in map(str.casefold, (person_id, own_name, *aliases)):
+                return person_id
         return None
-
-    def furnish(self, home: FamilyRecall) -> None:
-        """Add people, spaces, grants and relations to an empty household."""
-        for person in self.people:
-            home.people.add(person)
-        for space_id, space in self.spaces.items():
-            home.spaces.add(Space(space_id, space.kind))
-            if space.owner is not None:
-                home.spaces.grant(Grant(space.owner, space_id, role=OWNER))
-                continue
-            for person in self.people:
-                role = self.roles.get(person.person_id, OWNER)
-                home.spaces.grant(Grant(person.person_id, space_id, role=role))
-            for subject, relation, object_ in self.relations:
-                home.relations.add(Relation(subject, relation, object_, space_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +133,8 @@ def load_dataset(folder: Path) -> Dataset:
     spaces = {memory.space for memory in memories.values()}
     queries = []
     path = folder / "queries.jsonl"
-    for where, line in _read_lines(path, Query, ignored="context"):
-        query = dataclasses.replace(
+    for where, line in _read_lines(path, Query):
+        query = msgspec.structs.replace(
             line,
             gold=tuple(dict.fromkeys(line.gold)),
             stale=line.stale or stale.get(line.id, ()),
@@ -187,12 +169,13 @@ def load_household(folder: Path) -> Household | None:
     if not path.is_file():
         return None
     try:
-        record = msgspec.json.decode(path.read_bytes(), type=_HouseholdRecord)
-        return _household(record)
-    except (OSError, msgspec.MsgspecError, RecursionError) as error:
+        record = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        moment = parse_moment(record.get("now"), "now")
+        household = msgspec.convert({**record, "now": moment}, Household)
+        _check_people(household)
+    except (OSError, msgspec.MsgspecError, RecursionError, *_REFUSED) as error:
         raise DatasetError(f"{path}: {error}") from None
-    except (DatasetError, InvalidMemoryError, InvalidRequestError) as error:
-        raise DatasetError(f"{path}: {error}") from None
+    return household
 
 
 def spread(dataset: Dataset, limit: int | None) -> Dataset:
@@ -205,7 +188,7 @@ def spread(dataset: Dataset, limit: int | None) -> Dataset:
     memories = tuple(
         memory for memory in dataset.memories if dataset.household or memory.space in spaces
     )
-    return dataclasses.replace(dataset, memories=memories, queries=queries)
+    return Dataset(dataset.name, memories, queries, dataset.household)
 
 
 def to_memory(memory: DatasetMemory, household: Household | None = None) -> Memory:
@@ -224,46 +207,23 @@ def to_memory(memory: DatasetMemory, household: Household | None = None) -> Memo
     )
 
 
-class _HouseholdRecord(msgspec.Struct, forbid_unknown_fields=True):
-    """``household.json`` as it is written."""
-
-    timezone: str = "UTC"
-    country: str = "US"
-    hemisphere: str = "north"
-    now: str | None = None
-    people: list[tuple[str, str, tuple[str, ...]]] = []
-    roles: dict[str, str] = {}
-    spaces: dict[str, HouseholdSpace] = {}
-    relations: tuple[tuple[str, str, str], ...] = ()
-    stale: dict[str, tuple[str, ...]] = {}
-
-
-def _household(record: _HouseholdRecord) -> Household:
-    people = tuple(Person(*person) for person in record.people)
-    person_ids = {person.person_id for person in people}
-    for person_id, role in record.roles.items():
+def _check_people(household: Household) -> None:
+    """Refuse a person, role, space or region that the library would not take."""
+    Region(household.country, household.hemisphere)
+    person_ids = {Person(*person).person_id for person in household.people}
+    for person_id, role in household.roles.items():
         if person_id not in person_ids or role not in ROLES:
             raise DatasetError(
                 f"roles: expected a person's id with one of {', '.join(ROLES)}, got "
                 f"{person_id!r}: {role!r}"
             )
-    for space_id, space in record.spaces.items():
+    for space_id, space in household.spaces.items():
         owners: set[str | None] = {*person_ids} if space.kind == "private" else {None}
         if space.owner not in owners:
             raise DatasetError(
                 f"spaces: expected {space_id!r} to be shared, or private with the id of its owner, "
                 f"got {space.kind} with owner {space.owner!r}"
             )
-    return Household(
-        timezone=record.timezone,
-        region=Region(record.country, record.hemisphere),
-        now=parse_moment(record.now, "now"),
-        people=people,
-        roles=record.roles,
-        spaces=record.spaces,
-        relations=record.relations,
-        stale=record.stale,
-    )
 
 
 def _check_household(
@@ -277,31 +237,18 @@ def _check_household(
         raise DatasetError(f"{path}: stale: there is no question {unknown[0]!r}")
 
 
-def _read_lines(
-    path: Path, kind: type[_Line], ignored: str | None = None
-) -> Iterator[tuple[str, _Line]]:
+def _read_lines(path: Path, kind: type[_Line]) -> Iterator[tuple[str, _Line]]:
     """Yield file:line and the memory or question of each line; ids are unique."""
-    names = [known.name for known in dataclasses.fields(kind)]
-    names += [ignored] if ignored else []
     ids: set[str] = set()
     for line_no, record in read_jsonl(path):
         where = f"{path}:{line_no}"
-        for name in record:
-            if name not in names:
-                raise DatasetError(
-                    f"{where}: expected only {', '.join(names)}, got {name!r}; rename or drop it"
-                )
-        fields: dict[str, Any] = {
-            name: parse_moment(value, f"{where}: {name}", DatasetError)
-            if name in _MOMENTS
-            else value
-            for name, value in record.items()
-            if value is not None
-        }
+        fields = {name: value for name, value in record.items() if value is not None}
+        for name in fields.keys() & _MOMENTS:
+            fields[name] = parse_moment(fields[name], f"{where}: {name}", DatasetError)
         try:
             item = msgspec.convert(fields, kind)
         except msgspec.ValidationError as error:
-            raise DatasetError(f"{where}: {error}") from None
+            raise DatasetError(f"{where}: {error}; correct the line") from None
         if item.id in ids:
             raise DatasetError(f"{where}: id {item.id!r} is taken; ids must be unique")
         ids.add(item.id)

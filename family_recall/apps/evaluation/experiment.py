@@ -66,7 +66,7 @@ def evaluate(
         remove_gold: Whether to ask each question once more where its gold was never stored,
             see :func:`family_recall.apps.evaluation.removal.ask_without_gold`.
         n_rationales: Results whose rationale is tested, see
-            :func:`family_recall.apps.evaluation.removal.measure_faithfulness`.
+            :func:`family_recall.apps.evaluation.removal.draw_falls`.
         budgets_ms: Budgets to ask everything once more within, see
             :func:`family_recall.apps.evaluation.alternatives.ask_within`.
         checkpoint: A folder for each answer and the filled household. Called again with the same
@@ -145,7 +145,9 @@ def evaluate(
             without_gold=separation(outcomes, removal.ask_without_gold(testbed, progress))
             if remove_gold
             else None,
-            faithfulness=removal.measure_faithfulness(testbed, outcomes, n_rationales, **common)
+            faithfulness=removal.faithfulness(
+                removal.draw_falls(testbed, outcomes, n_rationales, **common), seed=seed
+            )
             if n_rationales
             else None,
             budgets=alternatives.ask_within(testbed, budgets_ms, **common),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -94,8 +94,7 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     return float(above / (n_positive * n_negative))
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(msgspec.Struct, frozen=True):
     """One row of a reliability table: confidences in (low, high], the first with its 0.
 
     ``confidence`` and ``accuracy`` are means over the ``n`` questions in it; None when empty.
@@ -173,8 +172,7 @@ def risk_coverage(
     return list(zip(coverage.round(4).tolist(), risk.round(4).tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """A mean, and the interval it would fall into if other questions had been drawn."""
 
     value: float

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +17,7 @@ MEASURES = ("recall@5", "recall@10", "hit@10", "mrr@10", "ndcg@10")
 DEEPEST_K = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, rename={"query_id": "id"}):
     """What one question got: the ranking, the gold, and how sure the answer was.
 
     ``confidence`` is of the first result, ``answerable`` of anything stored;
@@ -43,8 +41,8 @@ class Outcome:
     strategy: str = "HYBRID"
     mode: str = "hybrid"
     n_words: int = 0
-    shares: Mapping[str, float] = field(default_factory=dict)
-    evidence: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shares: dict[str, float] = {}
+    evidence: dict[str, tuple[str, ...]] = {}
     hurried: bool = False
     n_pairs: int = 0
     stale: tuple[str, ...] = ()
@@ -97,22 +95,6 @@ class Outcome:
         """Whether the first result was true once, and is what the question must not get."""
         return bool(self.ranking) and self.ranking[0] in self.stale
 
-    def to_json(self) -> dict[str, Any]:
-        """Return every field; :meth:`from_json` reads the same again."""
-        record = plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
-        return {"id": record.pop("query_id"), **record}
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Outcome:
-        """Read what :meth:`to_json` wrote; anything else raises ``KeyError`` or ``TypeError``."""
-        fields = dict(record)
-        for name in ("gold", "ranking", "scores", "sources", "stale"):
-            fields[name] = tuple(fields.get(name, ()))
-        fields.setdefault("answerable", fields["confidence"])
-        evidence = fields.get("evidence", {})
-        fields["evidence"] = {doc_id: tuple(others) for doc_id, others in evidence.items()}
-        return cls(query_id=fields.pop("id"), **fields)
-
 
 def measured(outcomes: Sequence[Outcome], seed: int) -> dict[str, int | Interval]:
     """Return ``n`` and each measure's mean with its interval, over the outcomes that have gold."""
@@ -129,13 +111,5 @@ def values(outcomes: Sequence[Outcome], names: Sequence[str]) -> npt.NDArray[np.
 
 
 def plain(value: Any) -> Any:
-    """Return a result as JSON has it: its own ``to_json``, or field by field, at any depth."""
-    if hasattr(value, "to_json"):
-        return value.to_json()
-    if dataclasses.is_dataclass(value):
-        return {f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
-    return value
+    """Return a result as JSON has it."""
+    return msgspec.json.decode(msgspec.json.encode(value))

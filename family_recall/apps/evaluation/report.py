@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import structs
 
 from family_recall.api.files import write_text
 from family_recall.apps.evaluation import measures
 from family_recall.apps.evaluation.alternatives import Ablation, BaselineComparison, BudgetResult
 from family_recall.apps.evaluation.measures import Interval
 from family_recall.apps.evaluation.outcomes import Outcome, measured, plain
-from family_recall.apps.evaluation.removal import Faithfulness
 
 STATUSES = ("ok", "weak", "no_match")
 LENGTHS = ((1, 5), (6, 10), (11, 20))
@@ -26,8 +25,7 @@ NOT_FOUND = "none"
 _FIRSTS = ("n", "with_gold", "right", "stale")
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationReport:
+class EvaluationReport(msgspec.Struct, frozen=True):
     """What an evaluation measured.
 
     ``overall`` and each of ``by_category`` hold ``n`` (questions with gold) and the measures,
@@ -41,29 +39,29 @@ class EvaluationReport:
     ``outcomes`` holds every question; it stays out of the JSON unless requested.
     """
 
-    overall: Mapping[str, int | Interval]
-    by_category: Mapping[str, Mapping[str, int | Interval]]
-    segments: Mapping[str, Mapping[str, Mapping[str, int | Interval]]]
-    shares: Mapping[str, float]
-    firsts: Mapping[str, Mapping[str, int]]
-    calibration: Mapping[str, Any]
-    abstention: Mapping[str, Any] | None
-    latency_ms: Mapping[str, float]
+    overall: dict[str, int | Interval]
+    by_category: dict[str, dict[str, int | Interval]]
+    segments: dict[str, dict[str, dict[str, int | Interval]]]
+    shares: dict[str, float]
+    firsts: dict[str, dict[str, int]]
+    calibration: dict[str, Any]
+    abstention: dict[str, Any] | None
+    latency_ms: dict[str, float]
     n_queries: int
     n_hurried: int
     n_memories: int
-    config: Mapping[str, Any]
+    config: dict[str, Any]
     ablation: Ablation | None = None
     baseline: BaselineComparison | None = None
-    without_gold: Mapping[str, Any] | None = None
-    faithfulness: Faithfulness | None = None
+    without_gold: dict[str, Any] | None = None
+    faithfulness: dict[str, Any] | None = None
     budgets: tuple[BudgetResult, ...] = ()
-    outcomes: tuple[Outcome, ...] = field(default=(), repr=False)
+    outcomes: tuple[Outcome, ...] = ()
 
     def to_json(self, *, outcomes: bool = False) -> dict[str, Any]:
         """Return every field; ``outcomes`` only when requested."""
-        names = [f.name for f in dataclasses.fields(self) if outcomes or f.name != "outcomes"]
-        return {name: plain(getattr(self, name)) for name in names}
+        record: dict[str, Any] = plain(self if outcomes else structs.replace(self, outcomes=()))
+        return record if outcomes else {k: v for k, v in record.items() if k != "outcomes"}
 
     def save(self, path: Path) -> None:
         """Write the report with its outcomes as JSON, to be compared with others.

@@ -7,7 +7,7 @@ import dataclasses
 import datetime as dt
 import functools
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -15,16 +15,10 @@ from typing import TypedDict
 from family_recall.api import FamilyRecall
 from family_recall.api.models import Encoder, Encoding, PairScorer
 from family_recall.apps.evaluation.checkpoint import Checkpoint
-from family_recall.apps.evaluation.datasets import (
-    Dataset,
-    DatasetMemory,
-    Household,
-    Query,
-    to_memory,
-)
+from family_recall.apps.evaluation.datasets import Dataset, Household, Query, to_memory
 from family_recall.apps.evaluation.outcomes import Outcome
 from family_recall.config import RecallConfig
-from family_recall.types import Filters, Grant, Person, RecallContext, Space
+from family_recall.types import Filters, Grant, Person, RecallContext, Relation, Space
 from family_recall.types.aliases import StepCallback
 
 EVALUATOR = "evaluator"
@@ -102,7 +96,7 @@ class Testbed:
 
     def fill(self, progress: StepCallback | None = None) -> str | None:
         """Store the whole dataset, or what is missing of it; return the embedder's id."""
-        filled = self.checkpoint.has("import", "") and self.household.exists()
+        filled = self.checkpoint.record("import", "") is not None and self.household.exists()
         with self.open() as home:
             if not filled:
                 furnish(home, self.dataset, progress)
@@ -112,22 +106,10 @@ class Testbed:
             embedder: str | None = home.maintenance.stats()["model"]
             return embedder
 
-    def ask(
-        self,
-        leg: str = "full",
-        progress: StepCallback | None = None,
-        step: str = "ask",
-        number: int = 0,
-        n_legs: int = 1,
-    ) -> list[Outcome]:
+    def ask(self, leg: str = "ask", progress: StepCallback | None = None) -> list[Outcome]:
         """Ask every question in the filled household, newly opened for all of them.
 
-        Args:
-            leg: The name of these questions in the checkpoint.
-            progress: Called after each question, with ``step``.
-            step: What progress is of, in ``n_legs`` legs of which this is ``number``, from 0.
-            number: See ``step``.
-            n_legs: See ``step``.
+        ``leg`` is the name of these questions in the checkpoint, and of the step of ``progress``.
         """
         with contextlib.ExitStack() as opened:
 
@@ -140,17 +122,23 @@ class Testbed:
             def ask(query: Query) -> Outcome:
                 return Outcome.of(query, home().recall(query.text, self.context_of(query)))
 
-            outcomes: list[Outcome] = []
-            queries = self.dataset.queries
-            for done, query in enumerate(queries, number * len(queries) + 1):
-                outcomes.append(self.once(leg, query, ask))
-                if progress:
-                    progress(step, done, n_legs * len(queries))
-        return outcomes
+            return self.ask_each(leg, self.dataset.queries, ask, progress)
 
-    def once(self, leg: str, query: Query, ask: Callable[[Query], Outcome]) -> Outcome:
-        """Return the outcome in the checkpoint, or ask and add it there."""
-        return self.checkpoint.once(Outcome.from_json, leg, query.id, lambda: ask(query))
+    def ask_each(
+        self,
+        leg: str,
+        queries: Sequence[Query],
+        ask: Callable[[Query], Outcome],
+        progress: StepCallback | None,
+    ) -> list[Outcome]:
+        """Return the outcome of each question: from the checkpoint, or asked and added there."""
+        outcomes = []
+        for done, query in enumerate(queries, 1):
+            compute = functools.partial(ask, query)
+            outcomes.append(self.checkpoint.once(Outcome, leg, query.id, compute))
+            if progress:
+                progress(leg, done, len(queries))
+        return outcomes
 
     @contextlib.contextmanager
     def household_without(self, space: str, dropped: Collection[str]) -> Iterator[FamilyRecall]:
@@ -160,16 +148,18 @@ class Testbed:
         nor its share of the statistics. Since no question crosses a space, the others are left
         out, unless ``household.json`` opens several to who asks.
         """
-        stored = [
+        whole = self.dataset
+        stored = tuple(
             memory
-            for memory in self.dataset.memories
-            if (self.dataset.household or memory.space == space) and memory.id not in dropped
-        ]
+            for memory in whole.memories
+            if (whole.household or memory.space == space) and memory.id not in dropped
+        )
+        queries = tuple(query for query in whole.queries if query.space == space)
         with (
             tempfile.TemporaryDirectory(prefix="without_", dir=self.folder) as scratch,
             self.open(path=Path(scratch) / "without.db") as home,
         ):
-            _fill(home, [space], stored, self.dataset.household)
+            furnish(home, dataclasses.replace(whole, memories=stored, queries=queries))
             yield home
 
 
@@ -179,8 +169,36 @@ def furnish(home: FamilyRecall, dataset: Dataset, progress: StepCallback | None 
     The audit log is off: the evaluator's questions are no secret, and writing costs time.
     """
     home.audit.keep_days(0)
-    spaces = dict.fromkeys(memory.space for memory in dataset.memories)
-    _fill(home, spaces, dataset.memories, dataset.household, progress)
+    household, memories = dataset.household, dataset.memories
+    if household is None:
+        home.people.add(Person(EVALUATOR, "Evaluator"))
+        spaces = [memory.space for memory in memories] + [q.space for q in dataset.queries]
+        for space_id in dict.fromkeys(spaces):
+            home.spaces.add(Space(space_id, "shared"))
+            home.spaces.grant(Grant(EVALUATOR, space_id, role="adult"))
+    else:
+        _furnish_household(home, household)
+    home.remember_many(
+        [to_memory(memory, household) for memory in memories],
+        progress=(lambda done: progress("import", done, len(memories))) if progress else None,
+    )
+
+
+def _furnish_household(home: FamilyRecall, household: Household) -> None:
+    """Add people, spaces, grants and relations to an empty household."""
+    people = [Person(*person) for person in household.people]
+    for person in people:
+        home.people.add(person)
+    for space_id, space in household.spaces.items():
+        home.spaces.add(Space(space_id, space.kind))
+        if space.owner is not None:
+            home.spaces.grant(Grant(space.owner, space_id, role="owner"))
+            continue
+        for person in people:
+            role = household.roles.get(person.person_id, "owner")
+            home.spaces.grant(Grant(person.person_id, space_id, role=role))
+        for subject, relation, object_ in household.relations:
+            home.relations.add(Relation(subject, relation, object_, space_id))
 
 
 def region_of(dataset: Dataset) -> RegionFields:
@@ -188,11 +206,10 @@ def region_of(dataset: Dataset) -> RegionFields:
     household = dataset.household
     if household is None:
         return {"timezone": "UTC"}
-    region = household.region
     return {
         "timezone": household.timezone,
-        "country": region.country,
-        "hemisphere": region.hemisphere,
+        "country": household.country,
+        "hemisphere": household.hemisphere,
     }
 
 
@@ -203,7 +220,7 @@ def contexts(dataset: Dataset, context: RecallContext) -> Callable[[Query], Reca
     them, and by anybody else as an unknown voice. At the end of its day: ``as_of``, or the
     household's ``now``, or that of the space's last memory. Memories of its session's past alone.
     """
-    household, last = dataset.household, last_moments(dataset)
+    household, last = dataset.household, _last_moments(dataset)
 
     def context_of(query: Query) -> RecallContext:
         moment = query.as_of or (household and household.now) or last.get(query.space)
@@ -218,7 +235,7 @@ def contexts(dataset: Dataset, context: RecallContext) -> Callable[[Query], Reca
     return context_of
 
 
-def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
+def _last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
     """Return the moment of each space's last memory; a space without moments is left out."""
 
     def utc(moment: dt.datetime) -> dt.datetime:
@@ -230,23 +247,3 @@ def last_moments(dataset: Dataset) -> dict[str, dt.datetime]:
         if moment is not None and utc(moment) >= utc(last.get(memory.space, moment)):
             last[memory.space] = moment
     return last
-
-
-def _fill(
-    home: FamilyRecall,
-    spaces: Iterable[str],
-    memories: Sequence[DatasetMemory],
-    household: Household | None = None,
-    progress: StepCallback | None = None,
-) -> None:
-    if household is not None:
-        household.furnish(home)
-    else:
-        home.people.add(Person(EVALUATOR, "Evaluator"))
-        for space in spaces:
-            home.spaces.add(Space(space, "shared"))
-            home.spaces.grant(Grant(EVALUATOR, space, role="adult"))
-    home.remember_many(
-        [to_memory(memory, household) for memory in memories],
-        progress=(lambda done: progress("import", done, len(memories))) if progress else None,
-    )

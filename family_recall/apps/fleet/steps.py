@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from family_recall.api import FamilyRecall, files
 from family_recall.api.files import Secret, read_key_file, temporary_folder
 from family_recall.api.models import Models
 from family_recall.apps.evaluation.checkpoint import DATASET_FILES
 from family_recall.apps.evaluation.datasets import load_dataset
-from family_recall.apps.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, values
+from family_recall.apps.evaluation.outcomes import DEEPEST_K, MEASURES, Outcome, plain, values
 from family_recall.apps.evaluation.report import EvaluationReport, summarise
 from family_recall.apps.evaluation.testbed import EVALUATOR, Testbed
 from family_recall.apps.evaluation.timing import time_household
@@ -192,7 +194,7 @@ def evaluate(entry: Entry, options: Options) -> Row:
         "days": (days[-1] - days[0]).days if days else 0,
         "questions": len(outcomes),
         **means(outcomes),
-        "outcomes": [outcome.to_json() for outcome in outcomes],
+        OUTCOMES: plain(outcomes),
     }
 
 
@@ -297,7 +299,7 @@ def report(
     Raises:
         DatasetError: If nothing was evaluated.
     """
-    outcomes = [Outcome.from_json(record) for row in rows for record in row.get(OUTCOMES, ())]
+    outcomes = [outcome for row in rows for outcome in _outcomes(row)]
     return EvaluationReport(
         **summarise(outcomes, seed=seed),
         n_memories=sum(row.get("memories", 0) for row in rows),
@@ -315,6 +317,10 @@ def report(
     )
 
 
+def _outcomes(row: Row) -> list[Outcome]:
+    return msgspec.convert(row.get(OUTCOMES, []), list[Outcome])
+
+
 def without_outcomes(row: Row) -> Row:
     """Return a row of the table of households."""
     return {name: value for name, value in row.items() if name != OUTCOMES}
@@ -322,23 +328,20 @@ def without_outcomes(row: Row) -> Row:
 
 def questions(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """Return a row for each question: its household, its gold and what it got."""
-    table = []
-    for row in rows:
-        for record in row.get(OUTCOMES, ()):
-            outcome = Outcome.from_json(record)
-            table.append(
-                {
-                    "household": row["household"],
-                    "question": outcome.query_id,
-                    "category": outcome.category,
-                    "status": outcome.status,
-                    "confidence": outcome.confidence,
-                    "answerable": outcome.answerable,
-                    "first_is_right": outcome.first_is_right,
-                    "is_found": outcome.is_found,
-                    "used_time_ms": outcome.used_time_ms,
-                    "gold": list(outcome.gold),
-                    "ranking": list(outcome.ranking),
-                }
-            )
-    return table
+    return [
+        {
+            "household": row["household"],
+            "question": outcome.query_id,
+            "category": outcome.category,
+            "status": outcome.status,
+            "confidence": outcome.confidence,
+            "answerable": outcome.answerable,
+            "first_is_right": outcome.first_is_right,
+            "is_found": outcome.is_found,
+            "used_time_ms": outcome.used_time_ms,
+            "gold": list(outcome.gold),
+            "ranking": list(outcome.ranking),
+        }
+        for row in rows
+        for outcome in _outcomes(row)
+    ]

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from family_recall.apps.evaluation import EvaluationReport, evaluate, experiment
@@ -53,10 +54,7 @@ def folder(tmp_path: Path) -> Path:
     """Return the small dataset as files."""
     folder = tmp_path / "small"
     folder.mkdir()
-    stored = [
-        {**dataclasses.asdict(memory), "occurred_at": str(memory.occurred_at)}
-        for memory in memories()
-    ]
+    stored = [msgspec.to_builtins(memory) for memory in memories()]
     queries = [
         {"id": q.id, "text": q.text, "space": q.space, "category": q.category, "gold": q.gold}
         for q in QUERIES
@@ -164,11 +162,11 @@ class Breaking(TinyEncoder):
 def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: Path) -> None:
     """Some memories have their words and no vectors: they get them, and answers are the same."""
     notes = tuple(
-        dataclasses.replace(memory, id=f"{memory.id}-{n}", text=f"{memory.text} {n}")
+        msgspec.structs.replace(memory, id=f"{memory.id}-{n}", text=f"{memory.text} {n}")
         for n in range(10)
         for memory in memories()
     )
-    dataset = Dataset("notes", notes, tuple(dataclasses.replace(q, gold=()) for q in QUERIES))
+    dataset = Dataset("notes", notes, tuple(msgspec.structs.replace(q, gold=()) for q in QUERIES))
     for name in ("whole", "stopped"):
         (tmp_path / name).mkdir()
     config = RecallConfig(embed_batch=16, embed_threads=1)
@@ -181,8 +179,8 @@ def test_an_import_that_was_stopped_between_words_and_vectors_goes_on(tmp_path: 
         assert home.maintenance.pending()[TINY.model_id] == 70 - 16
     stopped.fill()
 
-    assert [dataclasses.replace(outcome, used_time_ms=0.0) for outcome in stopped.ask()] == [
-        dataclasses.replace(outcome, used_time_ms=0.0) for outcome in whole.ask()
+    assert [msgspec.structs.replace(outcome, used_time_ms=0.0) for outcome in stopped.ask()] == [
+        msgspec.structs.replace(outcome, used_time_ms=0.0) for outcome in whole.ask()
     ]
 
 
@@ -282,8 +280,8 @@ def test_an_edited_line_is_named(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "kept" / DONE
     first = path.read_text("utf-8").splitlines()[0]
     for line, message in (
-        ('{"leg": "full", "of": "q0", "record": {}}', "'q0' of leg 'full' is not as it was"),
-        ('{"leg": "full"}', "expected lines with leg, of and record, got leg"),
+        ('{"leg": "ask", "of": "q0", "record": {}}', "'q0' of leg 'ask' is not as it was"),
+        ('{"leg": "ask"}', "expected lines with leg, of and record, got leg"),
         ("{oops", "2: expected one JSON object"),
     ):
         path.write_text(f"{first}\n{line}\n", encoding="utf-8")
@@ -297,10 +295,10 @@ def test_an_edited_line_is_named(folder: Path, tmp_path: Path) -> None:
 def test_without_a_folder_nothing_is_written(tmp_path: Path) -> None:
     """Results are in memory."""
     checkpoint = Checkpoint()
-    checkpoint.keep("full", "q0", {})
+    checkpoint.keep("ask", "q0", {})
 
-    assert checkpoint.has("full", "q0")
-    assert not checkpoint.has("full", "q1")
+    assert checkpoint.record("ask", "q0") == {}
+    assert checkpoint.record("ask", "q1") is None
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from family_recall.apps.evaluation.comparison import load_pair
-from family_recall.apps.evaluation.outcomes import Outcome
+from family_recall.apps.evaluation.outcomes import Outcome, plain
 from family_recall.apps.evaluation.trec import write_qrels, write_run
 from family_recall.errors import DatasetError
 
@@ -21,7 +21,7 @@ OUTCOMES = [
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the same outcomes as a report, a run and qrels."""
-    record = {"outcomes": [outcome.to_json() for outcome in OUTCOMES]}
+    record = {"outcomes": plain(OUTCOMES)}
     (tmp_path / "a.json").write_text(json.dumps(record))
     write_run(tmp_path / "a.run", OUTCOMES)
     write_qrels(tmp_path / "a.qrels", OUTCOMES)

@@ -7,6 +7,7 @@ import datetime as dt
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
 from family_recall.apps.evaluation import Interval, evaluate, load_dataset
@@ -102,9 +103,10 @@ def test_a_limit_spreads_over_the_file_and_keeps_the_memories_asked_for(folder: 
 def test_a_question_is_asked_at_the_end_of_its_day(folder: Path) -> None:
     """Earlier memories of that day are past; without a moment the clock decides."""
     dataset = load_dataset(folder)
-    query = dataclasses.replace(dataset.queries[2], as_of=dt.datetime(2024, 5, 4, 9, 30))  # noqa: DTZ001 -- naive as read
+    query = msgspec.structs.replace(dataset.queries[2], as_of=dt.datetime(2024, 5, 4, 9, 30))  # noqa: DTZ001 -- naive as read
     timeless = dataclasses.replace(
-        dataset, memories=tuple(dataclasses.replace(m, occurred_at=None) for m in dataset.memories)
+        dataset,
+        memories=tuple(msgspec.structs.replace(m, occurred_at=None) for m in dataset.memories),
     )
     asked_in = RecallContext(top_k=20, time_budget_ms=7.0)
 
@@ -113,7 +115,7 @@ def test_a_question_is_asked_at_the_end_of_its_day(folder: Path) -> None:
     assert ctx.now == dt.datetime(2024, 5, 4, 23, 59, 59)  # noqa: DTZ001 -- naive as read
     assert (ctx.space_id, ctx.top_k, ctx.time_budget_ms) == ("home", 20, 7.0)
     assert ctx.filters.before_session == "S002"
-    assert contexts(timeless, asked_in)(dataclasses.replace(query, as_of=None)).now is None
+    assert contexts(timeless, asked_in)(msgspec.structs.replace(query, as_of=None)).now is None
 
 
 def test_settings_that_measure_nothing_are_refused(folder: Path, tmp_path: Path) -> None:

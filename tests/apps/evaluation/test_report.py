@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
+import msgspec
 import pytest
 
 from family_recall.apps.evaluation.measures import Interval, risk_coverage
@@ -126,7 +126,7 @@ def test_questions_are_measured_by_what_kind_they_are() -> None:
 
 def test_firsts_are_counted_by_category_with_what_the_status_said() -> None:
     """Of two hard questions one first result is stale; of two plain ones one is right, and ok."""
-    stale = dataclasses.replace(OUTCOMES[1], stale=("b",))
+    stale = msgspec.structs.replace(OUTCOMES[1], stale=("b",))
     rows = summarise([OUTCOMES[0], stale, *OUTCOMES[2:]], seed=0)["firsts"]
 
     nothing = {"right": 0, "stale": 0, "ok": 0, "weak": 0, "no_match": 0, "ok_right": 0}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from family_recall.apps.evaluation.outcomes import Outcome
@@ -100,7 +100,7 @@ def test_an_outcome_reads_an_answer(tmp_path: Path) -> None:
     assert first.n_words == 4
     assert not first.hurried
     assert abs(sum(first.shares.values()) - 1.0) < 1e-9
-    assert Outcome.from_json(json.loads(json.dumps(first.to_json()))) == first
+    assert msgspec.json.decode(msgspec.json.encode(first), type=Outcome) == first
 
 
 def test_an_answer_without_time_is_known_to_be_hurried(tmp_path: Path) -> None:

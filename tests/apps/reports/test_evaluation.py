@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import functools
 import json
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
@@ -31,9 +31,9 @@ from family_recall.apps.evaluation.measures import Interval
 from family_recall.apps.evaluation.outcomes import Outcome, measured
 from family_recall.apps.evaluation.report import summarise
 from family_recall.apps.evaluation.timing import Timing, describe
-from family_recall.apps.reports import charts, templating
+from family_recall.apps.reports import templating
 from family_recall.apps.reports.plots import COLOURS, STYLE
-from family_recall.apps.reports.quality import quality_page, worst
+from family_recall.apps.reports.quality import quality_page, segments, worst
 from family_recall.apps.reports.templating import stylesheet
 from family_recall.apps.reports.timing import timing_page
 from tests.apps.evaluation.small import QUERIES, memories
@@ -72,7 +72,7 @@ def report(category: str = "when", **also: Any) -> EvaluationReport:
         outcome("q4", "bad", "a", 0.3, "plain"),
         outcome("q5", "xyz", "", 0.7, "plain"),
     )
-    without = [dataclasses.replace(outcome, ranking=("b", "c", "a")) for outcome in asked]
+    without = [msgspec.structs.replace(one, ranking=("b", "c", "a")) for one in asked]
     with_gold = [outcome for outcome in asked if outcome.gold]
     compared = compare(asked, without, seed=0)
     known: dict[str, Any] = {
@@ -83,7 +83,7 @@ def report(category: str = "when", **also: Any) -> EvaluationReport:
             measured(with_gold, 0),
             (AblationRow("graph", "stage", measured(with_gold, 0), compared),),
         ),
-        "baseline": BaselineComparison("bm25", compare(without, asked, seed=0)),
+        "baseline": BaselineComparison("bm25", {"ndcg@10": 0.5}, compare(without, asked, seed=0)),
         "budgets": tuple(
             BudgetResult(ms, measured(with_gold, 0), 1.0, {"p50": ms / 2, "p95": ms, "p99": ms},
                    {"p50": 0.0, "p95": 0.0, "p99": 0.1}, 2)
@@ -243,7 +243,7 @@ def test_a_dot_is_drawn_at_its_value() -> None:
         "low": {"n": 4, "ndcg@10": Interval(0.25, 0.1, 0.4)},
         "high": {"n": 4, "ndcg@10": Interval(0.8, 0.7, 0.9)},
     }
-    picture = charts.by_segment("by", rows, "ndcg@10", "accent").svg
+    picture = segments("by", rows).svg
     labels = re.findall(r'<text [^>]*?x="([\d.]+)"[^>]*>([01]\.\d)</text>', picture)
     ticks = {float(label): float(x) for x, label in labels}
     per_unit = (ticks[0.8] - ticks[0.2]) / 0.6

@@ -93,7 +93,7 @@ def test_a_report_has_five_colours_at_most(
     assert 1 <= len(hues(window.evaluate(HUES))) <= MAX_COLOURS
 
 
-@pytest.mark.parametrize(("name", "n"), [("eval", 3), ("bench", 2)])
+@pytest.mark.parametrize(("name", "n"), [("eval", 1), ("bench", 2)])
 def test_a_budget_is_drawn_in_every_plot_of_time(window: Any, name: str, n: int) -> None:
     """As an upright red line, which is in the picture and not at its clipped edge."""
     html = {"eval": lambda: page(report()), "bench": lambda: household(budget_ms=60.0)}[name]()
