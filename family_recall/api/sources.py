@@ -1,25 +1,57 @@
-"""What a source, such as a calendar, wrote under its own keys: updated, withdrawn and forgotten."""
+"""What a source, such as a calendar or a file, wrote under its own keys: updated, withdrawn."""
 
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import os
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
 from family_recall.api.engine import Embed, Engine
 from family_recall.api.keywords import memory_of
-from family_recall.errors import InvalidMemoryError, NotTheirsError
+from family_recall.errors import (
+    DatasetError,
+    InvalidMemoryError,
+    InvalidRequestError,
+    NotTheirsError,
+    UnconfirmedError,
+)
 from family_recall.forget.entity_provenance import update_entities
-from family_recall.store.transaction import Transaction, WriteTransaction
-from family_recall.store.versions import Criteria, Version
-from family_recall.types import Imported, Receipt, Remembered, SourceCount
+from family_recall.remember.derived import content_hash
+from family_recall.store.transaction import WriteTransaction
+from family_recall.store.versions import Version
+from family_recall.types import (
+    Imported,
+    Memory,
+    Omission,
+    Person,
+    Receipt,
+    Relation,
+    Remembered,
+    SourceCount,
+)
 from family_recall.types.aliases import StepCallback
+from family_recall.types.browsing import FORMATS, Format
 from family_recall.types.checked import checked
+from family_recall.types.fields import MAX_LABEL_CHARS
 from family_recall.types.memory import MemoryFields
+
+if TYPE_CHECKING:
+    from family_recall.apps.importing import Draft
+
+    _Changed = list[tuple[Memory, Draft, list[Version]]]
+    """What a file says and the source did not, with the versions that it replaces."""
+
+MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5
+"""If more would go, and more than this share of what a source said, it is probably another file."""
+
+_BATCH = 256
+_N_EXAMPLES = 3
 
 
 @checked
@@ -74,7 +106,7 @@ class Sources:
         static, encoder = models.static(), models.wait() if embed == "now" else None
         now_s = self._engine.wall_clock()
         with self._engine.store.writing() as writing:
-            own = {version.space_id for version in _current(writing, source, doc_id)}
+            own = {version.space_id for version in writing.versions.of_source(source, doc_id)}
             if space_id not in own and writing.current(space_id, doc_id) is not None:
                 raise NotTheirsError(
                     f"{doc_id!r} in {space_id!r} is not from {source!r}; nothing was stored"
@@ -94,14 +126,10 @@ class Sources:
         Returns False where it said nothing, or withdrew it before.
         """
         doc_id, now_s = None if key is None else doc_id_of(source, key), self._engine.wall_clock()
-        prefix = prefix_of(source)
         with self._engine.store.writing() as writing:
-            entries = [
-                entry
-                for entry in writing.versions.of_source(source, doc_id)
-                if entry.doc_id.startswith(prefix)
-            ]
-            return bool(withdraw_entries(self._engine, writing, entries, now_s))
+            versions = writing.versions.of_source(source, doc_id)
+            own = [each for each in versions if each.doc_id.startswith(prefix_of(source))]
+            return bool(self._withdraw(writing, own, now_s))
 
     def import_file(
         self,
@@ -153,27 +181,118 @@ class Sources:
             NotTheirsError: If an id is another's there, stored by ``home.remember``.
         """
         # Few processes read mail and archives, which bring a fifth of the standard library.
-        from family_recall.api import imports  # noqa: PLC0415
+        from family_recall.apps import importing  # noqa: PLC0415
 
-        imported = imports.import_file(
-            self._engine,
-            Path(path),
-            space_id=space_id,
-            file_format=file_format,
-            source=source,
-            authors=authors or {},
-            columns=columns or {},
-            day_first=day_first,
-            withdraw_most=withdraw_most,
-            dry_run=dry_run,
-            progress=progress,
-        )
-        n = imported.created + imported.updated
-        if embed == "now" and n and not dry_run:
-            self._engine.embed_pending(
-                lambda done: progress("embedding", done, max(done, n)) if progress else None
+        file, now_s = Path(path), self._engine.wall_clock()
+        known_format = _known_format(file, file_format, importing.format_of)
+        source = source or importing.source_name(file, known_format)
+        zone = self._engine.store.zone
+        now = dt.datetime.fromtimestamp(now_s, zone)
+        settings = importing.ReadSettings(zone, now, day_first, columns or {})
+        reading = importing.read(file, known_format, settings)
+        with self._engine.store.reading() as tables:
+            tables.household.space_no(space_id)
+            people = _Authors(tables.household.people(), authors or {})
+            stored = defaultdict[str, list[Version]](list)
+            for version in tables.versions.of_source(source):
+                stored[version.doc_id].append(version)
+        memories = [_memory(draft, source, space_id, people) for draft in reading.drafts]
+        changed = [
+            (memory, draft, stored.get(str(memory.doc_id), []))
+            for memory, draft in zip(memories, reading.drafts, strict=True)
+            if not _says_so(stored.get(str(memory.doc_id), []), memory)
+        ]
+        created = sum(not versions for _, _, versions in changed)
+        own = {doc_id.removeprefix(prefix_of(source)): doc_id for doc_id in stored
+               if doc_id.startswith(prefix_of(source))}  # fmt: skip
+        for draft in reading.drafts:
+            own.pop(draft.key, None)
+        withdrawn = [doc_id for key, doc_id in own.items() if not reading.keeps(key)]
+        n, before = len(withdrawn), len(stored)
+        if n > max(MAX_WITHDRAWN, before * MAX_WITHDRAWN_SHARE) and not withdraw_most:
+            raise UnconfirmedError(
+                f"{file}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
+                "nothing was stored. If it is another file, name another source (--source); if "
+                "they are to go, say so (--withdraw-most)"
             )
-        return imported
+        if not dry_run:
+            self._store(changed, source, now_s, progress)
+            if withdrawn:
+                with self._engine.store.writing() as writing:
+                    ended = [version for doc_id in withdrawn for version in stored[doc_id]]
+                    self._withdraw(writing, ended, now_s)
+            if embed == "now" and changed:
+                self._engine.embed_pending(
+                    lambda done: (
+                        progress("embedding", done, max(done, len(changed))) if progress else None
+                    )
+                )
+        reasons = Counter(item.reason for item in reading.left_out)
+        firsts = {item.reason: item.where for item in reversed(reading.left_out)}
+        return Imported(
+            path=str(file),
+            file_format=known_format,
+            source=source,
+            space_id=space_id,
+            dry_run=dry_run,
+            created=created,
+            updated=len(changed) - created,
+            unchanged=len(memories) - len(changed),
+            withdrawn=n,
+            left_out=tuple(Omission(why, n, firsts[why]) for why, n in reasons.most_common()),
+            authors=people.seen,
+            examples=tuple(memories[:_N_EXAMPLES]),
+        )
+
+    def _store(
+        self, changed: _Changed, source: str, now_s: float, progress: StepCallback | None
+    ) -> None:
+        """Store what a file says and the source did not, a batch in a transaction."""
+        store, indexer = self._engine.store, self._engine.indexer
+        static = self._engine.models.static()
+        done = 0
+        for start in range(0, len(changed), _BATCH):
+            batch = changed[start : start + _BATCH]
+            with store.writing() as writing:
+                for memory, _, before in batch:
+                    self._end_relations(writing, before)
+                    moved = [version for version in before if version.space_id != memory.space_id]
+                    self._withdraw(writing, moved, now_s)
+                    current = writing.current(memory.space_id, str(memory.doc_id))
+                    if current is not None and not before and current.memory.source != source:
+                        raise NotTheirsError(
+                            f"{memory.doc_id!r} in {memory.space_id!r} is not from {source!r}; it "
+                            "and what follows it were not stored"
+                        )
+                memories = [memory for memory, _, _ in batch]
+                indexer.remember_within(writing, memories, now_s=now_s, static=static)
+                for memory, draft, _ in batch:
+                    if draft.relation is not None:
+                        evidence = (str(memory.doc_id),)
+                        relation = Relation(*draft.relation, memory.space_id, evidence=evidence)
+                        indexer.relate(writing, relation, now_s)
+            done += len(batch)
+            if progress is not None:
+                progress("storing", done, len(changed))
+        store.merge_words(done)
+
+    def _withdraw(
+        self, writing: WriteTransaction, versions: Iterable[Version], now_s: float
+    ) -> int:
+        """Withdraw memories with the relations that rest on them; return how many."""
+        ended = list(versions)
+        self._end_relations(writing, ended)
+        memories = dict.fromkeys((version.space_id, version.doc_id) for version in ended)
+        for space_id, doc_id in memories:
+            self._engine.indexer.writer(writing).withdraw(space_id, doc_id, now_s)
+        return len(memories)
+
+    def _end_relations(self, writing: WriteTransaction, versions: Iterable[Version]) -> None:
+        """Remove the relations that rest on these versions alone."""
+        ended = writing.relations.remove_evidence(frozenset(version.id for version in versions))
+        if ended:
+            entities = {row[end] for row in ended for end in ("subject", "object")}
+            update_entities(self._engine.indexer, writing, entities)
 
     def forget(self, source: str, key: str | None = None) -> Receipt:
         """Forget all that a source wrote, or one thing, with its history, as ``home.forget`` does.
@@ -194,12 +313,8 @@ class Sources:
         """List the keys of what a source says now, in order; withdrawn ones are left out."""
         prefix = prefix_of(source)
         with self._engine.store.reading() as tables:
-            versions = _current(tables, source, None)
-        return sorted(
-            version.doc_id.removeprefix(prefix)
-            for version in versions
-            if version.doc_id.startswith(prefix)
-        )
+            doc_ids = {version.doc_id for version in tables.versions.of_source(source)}
+        return sorted(each.removeprefix(prefix) for each in doc_ids if each.startswith(prefix))
 
     def all(self) -> list[SourceCount]:
         """Count the memories of each source, by name."""
@@ -207,11 +322,74 @@ class Sources:
             return [SourceCount(*counts) for counts in tables.versions.count_by_source()]
 
 
-def _current(tables: Transaction, source: str, doc_id: str | None) -> list[Version]:
-    """List what a source says now, in every space; under one id, if one is given."""
-    memories = None if doc_id is None else [(None, doc_id)]
-    found = tables.versions.find(None, Criteria(memories=memories, source=source))
-    return [version for version in found if not version.past and version.view == 0]
+class _Authors:
+    """Finds the person whom a file means by a name, an alias, an id, or as the caller told.
+
+    Attributes:
+        seen: Each author as the file names them, and the person's id.
+    """
+
+    def __init__(self, people: Iterable[Person], told: Mapping[str, str]) -> None:
+        by_name = defaultdict[str, set[str]](set)
+        for person in people:
+            for name in (person.person_id, person.name, *person.aliases):
+                by_name[_plain(name)].add(person.person_id)
+        # What two people are called means neither.
+        self._ids = {name: ids.pop() for name, ids in by_name.items() if len(ids) == 1}
+        self._told = {_plain(name): author for name, author in told.items()}
+        self.seen: dict[str, str | None] = {}
+
+    def author(self, names: Sequence[str]) -> str | None:
+        """Return whom the names of an author mean, or the first; None for no author."""
+        if not names:
+            return None
+        plain = [_plain(name) for name in names]
+        told = next((self._told[name] for name in plain if name in self._told), None)
+        meant = plain if told is None else [_plain(told)]
+        person = next((self._ids[name] for name in meant if name in self._ids), None)
+        self.seen[names[0]] = person or told
+        return person or told or names[0]
+
+
+def _known_format(
+    path: Path, named: str | None, recognise: Callable[[Path], Format | None]
+) -> Format:
+    known = next((known for known in FORMATS if known == named), None)
+    formats = ", ".join(FORMATS)
+    if named is not None and known is None:
+        raise InvalidRequestError(f"file_format must be one of {formats}, got {named!r}")
+    if (file_format := known or recognise(path)) is not None:
+        return file_format
+    if not path.exists():
+        raise DatasetError(f"{path}: no such file; check the path")
+    raise DatasetError(f"{path}: expected one of {formats}, recognised none; name the format")
+
+
+def _memory(draft: Draft, source: str, space_id: str, authors: _Authors) -> Memory:
+    fields = {name: value for name, value in draft.fields.items() if value is not None}
+    if session := fields.get("session_id"):
+        fields["session_id"] = f"{source} {session}"[:MAX_LABEL_CHARS]
+    try:
+        return Memory(
+            draft.text,
+            space_id,
+            doc_id=doc_id_of(source, draft.key),
+            author=authors.author(draft.author_names),
+            source=source,
+            **fields,
+        )
+    except InvalidMemoryError as error:
+        raise DatasetError(f"{draft.where}: {error}") from None
+
+
+def _says_so(versions: Iterable[Version], memory: Memory) -> bool:
+    """Whether a source says exactly this already, in this space and no other."""
+    originals = [(each.space_id, each.content_hash) for each in versions if each.view == 0]
+    return originals == [(memory.space_id, content_hash(memory))]
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.casefold().split())
 
 
 def doc_id_of(source: str, key: str) -> str:
@@ -229,23 +407,3 @@ def prefix_of(source: str) -> str:
     """Return what the ids of a source begin with."""
     # Its only slash, so that the key may be any text as it is.
     return f"{source.replace('%', '%25').replace('/', '%2F')}/"
-
-
-def end_relations(engine: Engine, writing: WriteTransaction, entries: Iterable[Version]) -> None:
-    """Remove the relations that rest on what is about to be withdrawn or replaced, alone."""
-    ended = writing.relations.remove_evidence(frozenset(entry.id for entry in entries))
-    if ended:
-        entities = {row[end] for row in ended for end in ("subject", "object")}
-        update_entities(engine.indexer, writing, entities)
-
-
-def withdraw_entries(
-    engine: Engine, writing: WriteTransaction, entries: Iterable[Version], now_s: float
-) -> int:
-    """Withdraw some memories of a source, with the relations that rest on them; return how many."""
-    ended = list(entries)
-    end_relations(engine, writing, ended)
-    memories = dict.fromkeys((entry.space_id, entry.doc_id) for entry in ended)
-    for space_id, doc_id in memories:
-        engine.indexer.writer(writing).withdraw(space_id, doc_id, now_s)
-    return len(memories)

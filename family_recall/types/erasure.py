@@ -16,8 +16,8 @@ from family_recall.types.records import Record
 
 LONGEST_KEPT_DAYS = 36_500.0
 
-_Text = Annotated[str, about(max_length=MAX_TEXT_CHARS)]
-_Share = Annotated[float, about(ge=0, le=1)]
+_Text = Annotated[str, about(max_chars=MAX_TEXT_CHARS)]
+_Share = Annotated[float, about(minimum=0, maximum=1)]
 _Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
@@ -232,4 +232,4 @@ class RetentionRule(Checked):
     _noun = "a rule"
 
     category: Annotated[str, about(choices=CATEGORIES)]
-    keep_days: Annotated[float, about(gt=0, le=LONGEST_KEPT_DAYS)]
+    keep_days: Annotated[float, about(above=0, maximum=LONGEST_KEPT_DAYS)]

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
-from msgspec import Meta
 
 from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.types.records import as_json
@@ -28,27 +27,14 @@ FieldType = Literal["text", "texts", "integer", "number", "flag", "moment", "rec
 MAX_TEXT_CHARS = 1_000_000
 MAX_LABEL_CHARS = 1_000
 
-Name = Annotated[str, Meta(min_length=1, max_length=MAX_LABEL_CHARS, extra={"nul": False})]
+
+def about(help_text: str = "", **declared: Any) -> msgspec.Meta:
+    """Describe a field in its annotation; ``declared`` are fields of a :class:`FieldSpec`."""
+    return msgspec.Meta(extra={"help": help_text, **declared} if help_text else declared)
+
+
+Name = Annotated[str, about(max_chars=MAX_LABEL_CHARS, nul=False)]
 """An id, or what somebody is called."""
-
-
-def about(
-    help_text: str = "",
-    *,
-    label: str | None = None,
-    ge: float | None = None,
-    le: float | None = None,
-    gt: float | None = None,
-    max_length: int | None = None,
-    **extra: Any,
-) -> Meta:
-    """Describe a field; ``extra`` are other fields of a :class:`FieldSpec`, by name.
-
-    Texts with a ``max_length`` must not be blank.
-    """
-    limits = {"ge": ge, "le": le, "gt": gt, "max_length": max_length}
-    set_limits: dict[str, Any] = {name: at for name, at in limits.items() if at is not None}
-    return Meta(description=help_text or None, title=label, extra=extra, **set_limits)
 
 
 class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,7 +130,8 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
     def _read_text(self, name: str, value: Any, error: _Error) -> str:
         # A value is not compared before its type is known: an array equals no text, but an array.
         if self.choices:
-            check_choice(name, value, self.choices, error)
+            if not isinstance(value, str) or value not in self.choices:
+                raise refusal(name, f"one of {', '.join(self.choices)}", value, error)
         elif not isinstance(value, str) or (self.max_chars is not None and not value.strip()):
             expected = "a text" if self.max_chars is None else "a text that is not empty"
             raise refusal(name, expected, value, error)
@@ -160,45 +147,34 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
     def _read_number(self, name: str, value: Any, error: _Error) -> float:
         low, above = self.minimum, self.above
         high = None if self.clamped else self.maximum
-        is_whole = self.type == "integer"
+        kinds = int if self.type == "integer" else int | float
         # NaN is within no bounds.
         if (
             isinstance(value, bool)
-            or not isinstance(value, int if is_whole else int | float)
+            or not isinstance(value, kinds)
             or not -math.inf < value < math.inf
             or not (low is None or value >= low)
             or not (high is None or value <= high)
             or not (above is None or value > above)
         ):
-            raise refusal(name, self._expected_number(), value, error)
+            kind = "a whole number" if self.type == "integer" else "a number"
+            kind = f"{kind} of {self.unit}" if self.unit else kind
+            if above is not None:
+                kind += f" above {above:g}" + ("" if high is None else f" and at most {high:,g}")
+            elif high is not None:
+                kind += f" from {low:,g} to {high:,g}"
+            elif low is not None:
+                kind += f", {low:g} or more"
+            raise refusal(name, kind, value, error)
         return value
-
-    def _expected_number(self) -> str:
-        low, high, above = self.minimum, self.maximum, self.above
-        is_whole = self.type == "integer"
-        kind = "a whole number" if is_whole else "a number"
-        kind = f"{kind} of {self.unit}" if self.unit else kind
-        if above is not None:
-            most = "" if high is None else f" and at most {high:,g}"
-            return f"{kind} above {above:g}{most}"
-        if low is None:
-            return kind
-        if high is None or self.clamped:
-            return f"{low:g} or more"
-        return (
-            f"in [{low:g}, {high:g}]"
-            if self.type == "number"
-            else f"{kind} from {low:,g} to {high:,g}"
-        )
 
 
 def fields_of(record: type) -> Mapping[str, FieldSpec]:
     """Return the fields of a dataclass by name, as its annotations describe them."""
     if record not in _FIELDS:
         hints = typing.get_type_hints(record, include_extras=True)
-        _FIELDS[record] = types.MappingProxyType(
-            {field.name: _spec(field, hints[field.name]) for field in dataclasses.fields(record)}
-        )
+        specs = [_spec(field, hints[field.name]) for field in dataclasses.fields(record)]
+        _FIELDS[record] = types.MappingProxyType({spec.name: spec for spec in specs})
     return _FIELDS[record]
 
 
@@ -206,37 +182,39 @@ _FIELDS: dict[type, Mapping[str, FieldSpec]] = {}
 
 
 def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
-    metas: list[Meta] = []
-    while (origin := typing.get_origin(hint)) is not None:
-        options = [option for option in typing.get_args(hint) if option is not type(None)]
-        if origin is Annotated:
-            metas += reversed(hint.__metadata__)
-        elif origin is Literal:
-            metas.append(Meta(extra={"choices": options}))
-            options = [str]
-        if origin is tuple:
-            options = options[:1]
-            metas.append(Meta(extra={"type": "texts"}))
-        hint = options[0]
-    declared: dict[str, Any] = {"type": _TYPES.get(hint, "record"), "record": hint}
-    names = {"description": "help", "title": "label", "ge": "minimum", "le": "maximum",
-             "gt": "above", "max_length": "max_chars"}  # fmt: skip
-    for meta in reversed(metas):
-        given = {spec: getattr(meta, name) for name, spec in names.items()}
-        declared |= {name: value for name, value in given.items() if value is not None}
-        declared |= meta.extra or {}
     no_default = field.default is dataclasses.MISSING
-    declared["choices"] = tuple(declared.get("choices", ()))
-    return FieldSpec(**{
-        "name": field.name, "help": "", "label": field.name.replace("_", " ").capitalize(),
+    spec: dict[str, Any] = {
+        "help": "",
+        "label": field.name.replace("_", " ").capitalize(),
         "default": None if no_default else field.default,
-        "required": no_default and field.default_factory is dataclasses.MISSING, **declared,
-    })  # fmt: skip
+        "required": no_default and field.default_factory is dataclasses.MISSING,
+    } | _declared(hint)
+    return FieldSpec(name=field.name, **spec | {"choices": tuple(spec.get("choices", ()))})
+
+
+def _declared(hint: Any) -> dict[str, Any]:
+    """Return what an annotation says of a field; what is said further out counts."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin is None:
+        return {"type": _TYPES.get(hint, "record"), "record": hint}
+    if origin is Literal:
+        return {"type": "text", "choices": parts}
+    (inner, *_) = (part for part in parts if part is not type(None))
+    declared = _declared(inner)
+    if origin is tuple:
+        return declared | {"type": "texts"}
+    for meta in getattr(hint, "__metadata__", ()):
+        declared |= meta.extra or {}
+    return declared
 
 
 _TYPES: Mapping[Any, FieldType] = {
-    str: "text", int: "integer", float: "number", bool: "flag", dt.datetime: "moment",
-}  # fmt: skip
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "flag",
+    dt.datetime: "moment",
+}
 
 
 class Checked:
@@ -315,17 +293,6 @@ def parse_moment(
     if not dt.MINYEAR < value.year < dt.MAXYEAR:
         raise error(f"{name} must lie between the years 2 and 9998, got {value}")
     return value
-
-
-def check_choice(
-    name: str,
-    value: object,
-    choices: Sequence[str],
-    error: _Error = InvalidRequestError,
-) -> None:
-    """Raise ``error`` unless the value is one of the choices."""
-    if not isinstance(value, str) or value not in choices:
-        raise refusal(name, f"one of {', '.join(choices)}", value, error)
 
 
 def refusal(

@@ -42,8 +42,8 @@ HIDEABLE = (
 )  # fmt: skip
 """Fields of a memory that can be hidden from a role; the text itself has bands."""
 
-_Text = Annotated[str, about(max_length=MAX_TEXT_CHARS)]
-_Label = Annotated[str, about(max_length=MAX_LABEL_CHARS)]
+_Text = Annotated[str, about(max_chars=MAX_TEXT_CHARS)]
+_Label = Annotated[str, about(max_chars=MAX_LABEL_CHARS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,9 @@ class Memory(Checked):
     url: Annotated[_Label | None, about("a link to the original", label="Link")] = None
     section: Annotated[_Label | None, about("the part of the original")] = None
     labels: Annotated[tuple[_Label, ...], about("a word to filter by")] = ()
-    importance: Annotated[float, about("how much it matters", ge=0, le=1)] = 0.5
-    valence: Annotated[float, about("how pleasant it is", ge=-1, le=1)] = 0.0
-    arousal: Annotated[float, about("how exciting it is", ge=0, le=1)] = 0.0
+    importance: Annotated[float, about("how much it matters", minimum=0, maximum=1)] = 0.5
+    valence: Annotated[float, about("how pleasant it is", minimum=-1, maximum=1)] = 0.0
+    arousal: Annotated[float, about("how exciting it is", minimum=0, maximum=1)] = 0.0
     band: Annotated[
         str,
         about("who in the space may see it, everybody first", label="Seen by", choices=BANDS),
@@ -282,7 +282,7 @@ class Relation(Checked):
     object: _Label
     space_id: _Label
     band: Annotated[str, about(choices=BANDS)] = "green"
-    confidence: Annotated[float, about(ge=0, le=1)] = 1.0
+    confidence: Annotated[float, about(minimum=0, maximum=1)] = 1.0
     valid_from: dt.datetime | None = None
     valid_until: dt.datetime | None = None
     evidence: tuple[_Label, ...] = ()

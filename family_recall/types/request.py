@@ -20,7 +20,7 @@ SERVICE_CLASSES = ("interactive", "conversational", "background")
 _INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
 """Budgets up to which a request is taken as interactive, and as conversational."""
 
-_Share = Annotated[float, about(ge=0, le=1)]
+_Share = Annotated[float, about(minimum=0, maximum=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Affect(Checked):
     _noun = "affect"
     _where = "affect."
 
-    valence: Annotated[float, about(ge=-1, le=1)] = 0.0
+    valence: Annotated[float, about(minimum=-1, maximum=1)] = 0.0
     arousal: _Share = 0.0
 
 
@@ -133,12 +133,19 @@ class RecallContext(Checked):
             "time allowed once models are loaded; slow stages are skipped past it",
             label="Time budget",
             unit="ms",
-            gt=0,
+            above=0,
         ),
     ] = 60.0
     top_k: Annotated[
         int,
-        about("results wanted", label="Results", ge=1, le=MAX_TOP_K, clamped=True, for_models=True),
+        about(
+            "results wanted",
+            label="Results",
+            minimum=1,
+            maximum=MAX_TOP_K,
+            clamped=True,
+            for_models=True,
+        ),
     ] = 12
     allow_cross_encoder: Annotated[
         bool, about("whether the cross-encoder may rerank when time allows", label="Rerank")
