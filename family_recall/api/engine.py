@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import concurrent.futures
 import contextlib
@@ -72,7 +71,6 @@ class Engine:
         self,
         store: Store,
         models: Models,
-        *,
         config: RecallConfig,
         clock: Clock,
         wall_clock: Callable[[], float],
@@ -186,14 +184,6 @@ class Engine:
         with contextlib.suppress(FamilyRecallError):
             if unsaved and self.store.keep_stage_costs(unsaved):
                 self.costs.mark_saved(unsaved)
-
-    async def reading(self, call: Callable[[], _T]) -> _T:
-        """Run a call that reads on one of our own threads; cancelled in time, it never runs."""
-        return await asyncio.get_running_loop().run_in_executor(self.readers, call)
-
-    async def writing(self, call: Callable[[], _T]) -> _T:
-        """Run a call that writes on a thread that no recall waits for; else as :meth:`reading`."""
-        return await asyncio.get_running_loop().run_in_executor(self.writers, call)
 
     def forget(self, forget: Callable[[float], Receipt]) -> Receipt:
         """Forget at a moment, and have the next answer's background clean what is left to clean."""

@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from family_recall.api import corrections
@@ -115,14 +114,8 @@ class FamilyRecall:
         ``clock`` counts seconds for deadlines, ``wall_clock`` seconds since 1970 UTC for ``now``
         and ``recorded_at``.
         """
-        self._engine = engine = Engine(
-            store,
-            models,
-            config=config or RecallConfig(),
-            clock=clock,
-            wall_clock=wall_clock,
-            on_trace=on_trace,
-        )
+        config = config or RecallConfig()
+        self._engine = engine = Engine(store, models, config, clock, wall_clock, on_trace)
         self.people = People(engine)
         self.spaces = Spaces(engine)
         self.memories = Memories(engine)
@@ -199,12 +192,7 @@ class FamilyRecall:
         """Open for a ``with`` block."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close at the end of a ``with`` block."""
         self.close()
 
@@ -266,12 +254,7 @@ class FamilyRecall:
         """Open for an ``async with`` block."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close at the end of an ``async with`` block."""
         await self.aclose()
 
@@ -354,11 +337,12 @@ class FamilyRecall:
             UnknownSpaceError: If there is no such space.
             UnknownPersonError, NotTheirsError: As :meth:`remember_many`.
         """
-        spaces, is_first = list[str](), False
-        if not isinstance(memory, Memory) and "space_id" not in fields:
-            spaces = self._usual_spaces(person_id)
-            is_first = not spaces and not self.spaces.all()
-        made = memory_of(memory, fields, [DEFAULT_SPACE] if is_first else spaces)
+        is_first = False
+        if isinstance(memory, str) and "space_id" not in fields:
+            space_id = self._usual_space(person_id)
+            is_first = space_id is None
+            fields = {**fields, "space_id": space_id or DEFAULT_SPACE}
+        made = memory_of(memory, fields)
         if is_first:
             self.spaces.add(Space(DEFAULT_SPACE, "household"))
         return self.remember_many([made], person_id=person_id, embed=embed)[0]
@@ -445,7 +429,7 @@ class FamilyRecall:
         asked_at_s = self._engine.broker.gate.clock()
         request = RecallRequest(query_text, context_of(ctx, fields))
         call = functools.partial(self._answer, request, asked_at_s)
-        return await self._engine.reading(call)
+        return await self.arun(call)
 
     def explain(
         self,
@@ -747,8 +731,8 @@ class FamilyRecall:
         Raises:
             ClosedError: If the household is closed.
         """
-        engine = self._engine
-        return await (engine.writing(call) if writes else engine.reading(call))
+        threads = self._engine.writers if writes else self._engine.readers
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
 
     def _moment(self, ctx: RecallContext) -> tuple[dt.datetime, float]:
         """Return when a request is made, and the real time, by which grants expire."""
@@ -759,11 +743,24 @@ class FamilyRecall:
         answer = self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
         return self._engine.record("recall", request.ctx, answer)
 
-    def _usual_spaces(self, person_id: str | None) -> list[str]:
-        """List where a memory may go that names no space: exactly one, or a choice to be made."""
+    def _usual_space(self, person_id: str | None) -> str | None:
+        """Return where a memory goes that names no space; None in a household without any."""
         spaces = self.spaces.all(person_id)
+        if not spaces and not self.spaces.all():
+            return None
         households = [space for space in spaces if space.kind == "household"]
-        return [space.space_id for space in (households if len(households) == 1 else spaces)]
+        usual = [space.space_id for space in (households if len(households) == 1 else spaces)]
+        if not usual:
+            raise InvalidMemoryError(
+                "there is no space to remember this in; add one first, such as "
+                'home.spaces.add(Space("shared:home", "household"))'
+            )
+        if len(usual) > 1:
+            raise InvalidMemoryError(
+                f"space_id is needed to choose among {', '.join(usual)}; without it a memory goes "
+                "to the only space, or to the only one of kind household"
+            )
+        return usual[0]
 
     def _matches(self, selection: Selection, person_id: str) -> set[tuple[str, str]]:
         """Recall a selection's query; return (space_id, doc_id) of what is confident enough."""

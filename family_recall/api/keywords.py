@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
 from family_recall.types import Memory, RecallContext, Selection
 from family_recall.types.erasure import SelectionFields
-from family_recall.types.fields import fields_of
+from family_recall.types.fields import Checked, fields_of
 from family_recall.types.memory import MemoryFields
 from family_recall.types.request import ContextFields
 
@@ -56,40 +56,19 @@ def context_of(
     Raises:
         InvalidRequestError: If there are both, or a field is unknown or out of range.
     """
-    if not fields:
-        return ctx or default or RecallContext()
-    if ctx is not None:
-        raise InvalidRequestError(
-            f"a context and {', '.join(fields)} were both given; give the context alone, or "
-            "change it with dataclasses.replace"
-        )
-    _check_known(fields, RecallContext, InvalidRequestError)
-    return dataclasses.replace(default or RecallContext(), **fields)
+    _check(ctx, fields, RecallContext, InvalidRequestError)
+    usual = ctx or default or RecallContext()
+    return dataclasses.replace(usual, **fields) if fields else usual
 
 
-def memory_of(memory: Memory | str, fields: MemoryFields, spaces: Collection[str]) -> Memory:
+def memory_of(memory: Memory | str, fields: MemoryFields) -> Memory:
     """Return the memory of a call: the one given, or one made of a text and keyword arguments.
 
-    Args:
-        memory: A memory, or its text.
-        fields: Its other fields, with a text.
-        spaces: The spaces it may go to where none is named, exactly one.
-
     Raises:
-        InvalidMemoryError: If there are both, a field is unknown or out of range, or no space is
-            named and there is not exactly one.
+        InvalidMemoryError: If there are both, or a field is unknown, missing or out of range.
     """
-    if isinstance(memory, Memory):
-        if fields:
-            raise InvalidMemoryError(
-                f"a memory and {', '.join(fields)} were both given; give a text with its fields, "
-                "or change the memory with dataclasses.replace"
-            )
-        return memory
-    _check_known(fields, Memory, InvalidMemoryError)
-    if "space_id" not in fields:
-        fields = {**fields, "space_id": _only(spaces)}
-    return Memory(memory, **fields)
+    _check(memory if isinstance(memory, Memory) else None, fields, Memory, InvalidMemoryError)
+    return memory if isinstance(memory, Memory) else Memory(memory, **fields)
 
 
 def selection_of(
@@ -102,13 +81,9 @@ def selection_of(
             be meant.
     """
     if isinstance(memories, Selection):
-        if fields:
-            raise InvalidRequestError(
-                f"a selection and {', '.join(fields)} were both given; give the selection alone, "
-                "or change it with dataclasses.replace"
-            )
+        _check(memories, fields, Selection, InvalidRequestError)
         return memories
-    _check_known(fields, Selection, InvalidRequestError)
+    _check(None, fields, Selection, InvalidRequestError)
     if memories is None:
         return Selection(**fields)
     if "doc_ids" in fields:
@@ -118,21 +93,15 @@ def selection_of(
     return Selection(**fields)
 
 
-def _only(spaces: Collection[str]) -> str:
-    if not spaces:
-        raise InvalidMemoryError(
-            "there is no space to remember this in; add one first, such as "
-            'home.spaces.add(Space("shared:home", "household"))'
+def _check(
+    given: object, fields: Mapping[str, Any], made: type[Checked], error: type[FamilyRecallError]
+) -> None:
+    """Refuse fields beside a finished record, and names that it has no field for."""
+    if fields and given is not None:
+        raise error(
+            f"{made.NOUN} and {', '.join(fields)} were both given; give the one alone, or "
+            "change it with dataclasses.replace"
         )
-    if len(spaces) > 1:
-        raise InvalidMemoryError(
-            f"space_id is needed to choose among {', '.join(sorted(spaces))}; without it a memory "
-            "goes to the only space, or to the only one of kind household"
-        )
-    return next(iter(spaces))
-
-
-def _check_known(fields: Mapping[str, Any], made: type, error: type[FamilyRecallError]) -> None:
     known = fields_of(made)
     for name in fields:
         if name not in known:

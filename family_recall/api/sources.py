@@ -99,7 +99,7 @@ class Sources:
                 raise InvalidMemoryError(f"{name} is made of source and key; leave it out")
         if "space_id" not in fields:
             raise InvalidMemoryError("space_id is needed: a source names where it writes")
-        memory = memory_of(text, fields, ())
+        memory = memory_of(text, fields)
         memory = dataclasses.replace(memory, doc_id=doc_id_of(source, key), source=source)
         doc_id, space_id = str(memory.doc_id), memory.space_id
         indexer, models = self._engine.indexer, self._engine.models

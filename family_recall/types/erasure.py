@@ -42,7 +42,7 @@ class Selection(Checked):
         min_confidence: In [0, 1]; counts with ``query`` only.
     """
 
-    _noun = "a selection"
+    NOUN = "a selection"
 
     doc_ids: tuple[_Text, ...] = ()
     query: _Text | None = None
@@ -229,7 +229,7 @@ class Verification(Record, frozen=True):
 class RetentionRule(Checked):
     """How many days memories of a category are kept once they happened and were recorded."""
 
-    _noun = "a rule"
+    NOUN = "a rule"
 
     category: Annotated[str, about(choices=CATEGORIES)]
     keep_days: Annotated[float, about(above=0, maximum=LONGEST_KEPT_DAYS)]

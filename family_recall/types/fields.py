@@ -13,7 +13,7 @@ import math
 import reprlib
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import msgspec
@@ -161,10 +161,12 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
             kind = f"{kind} of {self.unit}" if self.unit else kind
             if above is not None:
                 kind += f" above {above:g}" + ("" if high is None else f" and at most {high:,g}")
-            elif high is not None:
+            elif high is not None and kinds is int:
                 kind += f" from {low:,g} to {high:,g}"
+            elif high is not None:
+                kind = f"in [{low:g}, {high:g}]"
             elif low is not None:
-                kind += f", {low:g} or more"
+                kind = f"{low:g} or more"
             raise refusal(name, kind, value, error)
         return value
 
@@ -222,7 +224,7 @@ class Checked:
 
     __slots__ = ()
     _error: ClassVar[_Error] = InvalidRequestError
-    _noun: ClassVar[str] = "a record"
+    NOUN: ClassVar[str] = "a record"
     _where: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -242,14 +244,14 @@ class Checked:
             FamilyRecallError: If a field is unknown, missing or outside its range.
         """
         if not isinstance(record, Mapping):
-            raise cls._error(f"{cls._noun} is an object of fields, got {record!r:.80}")
+            raise cls._error(f"{cls.NOUN} is an object of fields, got {record!r:.80}")
         fields = fields_of(cls)
         if unknown := sorted(map(str, set(record) - set(fields))):
             known = ", ".join(sorted(fields))
-            raise cls._error(f"{cls._noun} has no field {unknown[0]!r}; it has {known}")
+            raise cls._error(f"{cls.NOUN} has no field {unknown[0]!r}; it has {known}")
         for name, field in fields.items():
             if field.required and record.get(name) is None:
-                raise cls._error(f"{cls._noun} needs {name!r}; got {sorted(map(str, record))}")
+                raise cls._error(f"{cls.NOUN} needs {name!r}; got {sorted(map(str, record))}")
         return cls(**{name: value for name, value in record.items() if value is not None})
 
     @classmethod

@@ -60,7 +60,7 @@ class Memory(Checked):
     """
 
     _error = InvalidMemoryError
-    _noun = "a memory"
+    NOUN = "a memory"
 
     text: Annotated[_Text, about("the words themselves", multiline=True, for_models=True)]
     space_id: Annotated[_Label, about("the space it belongs to", label="Space")]
@@ -201,7 +201,7 @@ class Person(Checked):
     """A person of the household, and the names they go by."""
 
     _error = InvalidMemoryError
-    _noun = "a person"
+    NOUN = "a person"
 
     person_id: Name
     name: Name
@@ -218,7 +218,7 @@ class Space(Checked):
     """
 
     _error = InvalidMemoryError
-    _noun = "a space"
+    NOUN = "a space"
 
     space_id: Name
     kind: Literal["shared", "private", "household"]
@@ -234,7 +234,7 @@ class Grant(Checked):
     would be without a grant: a guest in a ``household`` space, and nobody elsewhere.
     """
 
-    _noun = "a grant"
+    NOUN = "a grant"
 
     person_id: Name
     space_id: Name
@@ -250,7 +250,7 @@ class Hidden(Checked):
     found by an author's name either.
     """
 
-    _noun = "a hidden field"
+    NOUN = "a hidden field"
 
     space_id: _Label
     role: Annotated[str, about(choices=ROLES)]
@@ -275,7 +275,7 @@ class Relation(Checked):
     """
 
     _error = InvalidMemoryError
-    _noun = "a relation"
+    NOUN = "a relation"
 
     subject: _Label
     relation: _Label

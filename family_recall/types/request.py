@@ -31,7 +31,7 @@ class Filters(Checked):
     the shared spaces out.
     """
 
-    _noun = "filters"
+    NOUN = "filters"
     _where = "filters."
 
     allow_shared: Annotated[
@@ -76,7 +76,7 @@ FILTER_FIELDS: Mapping[str, FieldSpec] = {
 class Affect(Checked):
     """What the asker feels: ``valence`` in [−1, 1], pleasant or not; ``arousal`` in [0, 1]."""
 
-    _noun = "affect"
+    NOUN = "affect"
     _where = "affect."
 
     valence: Annotated[float, about(minimum=-1, maximum=1)] = 0.0
@@ -112,7 +112,7 @@ class RecallContext(Checked):
             one asked in, and the weights are the shipped ones, not those learned from this person.
     """
 
-    _noun = "ctx"
+    NOUN = "ctx"
 
     person_id: Annotated[str | None, about("who asks", label="Person", absent="a stranger")] = None
     space_id: Annotated[
@@ -246,7 +246,7 @@ def service_class_of(ctx: RecallContext) -> str:
 class RecallRequest(Checked):
     """A question in its context. Any string is a valid question."""
 
-    _noun = "a request"
+    NOUN = "a request"
 
     query_text: str
     ctx: RecallContext = field(default_factory=RecallContext)

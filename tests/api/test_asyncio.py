@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import threading
 import time
@@ -23,7 +24,6 @@ from tests.conftest import (
     HOME,
     NO_MODELS,
     TINY_STATIC,
-    engine_of,
     found,
     move_in,
     open_home,
@@ -87,7 +87,7 @@ def test_waiting_for_a_thread_is_part_of_the_budget(
     """A recall that starts late has what is left; with nothing left it answers and says so."""
 
     async def ask() -> Answer:
-        async with busy(engine_of(lived_in).reading, _WORKERS) as free:
+        async with busy(lived_in.arun, _WORKERS) as free:
             asked = asyncio.ensure_future(
                 lived_in.arecall(QUESTION, person_id="mia", time_budget_ms=300.0)
             )
@@ -108,7 +108,7 @@ def test_a_recall_never_waits_behind_writes(lived_in: FamilyRecall) -> None:
     """While every thread that writes is busy, a recall is answered."""
 
     async def ask() -> Answer:
-        async with busy(engine_of(lived_in).writing, _WRITERS):
+        async with busy(functools.partial(lived_in.arun, writes=True), _WRITERS):
             return await asyncio.wait_for(lived_in.arecall(QUESTION, person_id="mia"), 60)
 
     assert "grandma" in found(asyncio.run(ask()))
@@ -118,7 +118,7 @@ def test_a_write_that_is_cancelled_while_it_waits_stores_nothing(lived_in: Famil
     """It gives up its place; the next one is stored as ever."""
 
     async def write() -> None:
-        async with busy(engine_of(lived_in).writing, _WRITERS):
+        async with busy(functools.partial(lived_in.arun, writes=True), _WRITERS):
             given_up = asyncio.ensure_future(lived_in.aremember("Tea at four", space_id=HOME))
             await asyncio.sleep(0)
             given_up.cancel()

@@ -71,7 +71,7 @@ def test_fields_by_name_ask_what_a_context_asks(home: FamilyRecall) -> None:
 
 def test_a_context_or_its_fields_but_not_both(home: FamilyRecall) -> None:
     """Both at once, and a field that there is not, are refused with the way out."""
-    with pytest.raises(InvalidRequestError, match=r"context and person_id, top_k .*dataclasses"):
+    with pytest.raises(InvalidRequestError, match=r"ctx and person_id, top_k .*dataclasses"):
         home.recall(KEY, CTX, person_id="tom", top_k=3)
     with pytest.raises(InvalidRequestError, match=r"unknown field 'persn'.* has person_id"):
         home.recall(KEY, persn="tom")  # type: ignore[call-arg]  # wrong on purpose
