@@ -8,7 +8,7 @@ import os
 import platform
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,16 @@ _MODELS = "family-recall models verify; then fetch or import the model again, or
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked: whether it is sound, what was found, and how to fix it."""
+    """One thing that was checked, what was found, and how to fix it, unless it is sound."""
 
     name: str
-    ok: bool
     found: str
     fix: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is sound."""
+        return self.fix is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +81,11 @@ class DoctorReport:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field."""
-        return {
-            "ok": self.ok,
-            "repaired": list(self.repaired),
-            "checks": [asdict(check) for check in self.checks],
-        }
+        checks = [
+            {"name": check.name, "ok": check.ok, "found": check.found, "fix": check.fix}
+            for check in self.checks
+        ]
+        return {"ok": self.ok, "repaired": list(self.repaired), "checks": checks}
 
 
 def examine(
@@ -98,14 +102,7 @@ def examine(
     commands left in the working folder, beside the file and among temporary files is removed and
     named. The file is read from end to end, and changed only by ``repair``: what derives from texts
     is rebuilt; a file with damaged pages is rewritten from the texts in it, and kept beside the new
-    one.
-
-    Args:
-        path: The household's file.
-        key: What it is encrypted with.
-        models: Folder of models; the shipped ones, when left out.
-        repair: Whether to repair what can be repaired.
-        announce: Called with what is checked next.
+    one. ``announce`` is called with what is checked next.
     """
     announce("versions")
     checks = [_distribution(), *_versions(), *_runtime()]
@@ -130,32 +127,26 @@ def examine(
 
 def _distribution() -> Check:
     """Check that the code was installed once: either distribution overwrites the other."""
-    if not (_version(_WHOLE) and _version(_CORE)):
-        name = _CORE if _version(_CORE) else _WHOLE
-        return Check("family_recall", ok=True, found=f"{__version__}, as {name}")
-    return Check(
-        "family_recall",
-        ok=False,
-        found=f"{__version__}, twice: as {_WHOLE} and as {_CORE}",
-        fix=f"pip uninstall {_WHOLE} {_CORE}; then install one of them",
-    )
+    if _version(_WHOLE) and _version(_CORE):
+        fix = f"pip uninstall {_WHOLE} {_CORE}; then install one of them"
+        twice = f"{__version__}, twice: as {_WHOLE} and as {_CORE}"
+        return Check("family_recall", twice, fix)
+    name = _CORE if _version(_CORE) else _WHOLE
+    return Check("family_recall", f"{__version__}, as {name}")
 
 
 def _versions() -> Iterator[Check]:
-    yield Check("python", ok=True, found=platform.python_version())
-    for name, version in versions().items():
-        optional = name == "sqlite-vec"
-        yield Check(
-            name,
-            ok=optional or version is not None,
-            found=version or ("vectors are in a plain table" if optional else "not installed"),
-            fix=None if optional or version else "pip install --force-reinstall family-recall",
-        )
-    for name in ("numpy", "tokenizers"):
-        known = _version(name)
-        fix = None if known else f"pip install --force-reinstall {name}"
-        yield Check(name, ok=known is not None, found=known or "not installed", fix=fix)
-    yield Check("graph engine", ok=True, found=graph_engine())
+    yield Check("python", platform.python_version())
+    installed = {**versions(), "numpy": _version("numpy"), "tokenizers": _version("tokenizers")}
+    for name, version in installed.items():
+        if version is None and name == "sqlite-vec":
+            yield Check(name, "vectors are in a plain table")
+        elif version is None:
+            of = name if name in {"numpy", "tokenizers"} else _WHOLE
+            yield Check(name, "not installed", f"pip install --force-reinstall {of}")
+        else:
+            yield Check(name, version)
+    yield Check("graph engine", graph_engine())
 
 
 def _runtime() -> Iterator[Check]:
@@ -163,21 +154,20 @@ def _runtime() -> Iterator[Check]:
     runtimes = [f"{name} {_version(name)}" for name in _RUNTIMES if _version(name)]
     if len(runtimes) > 1:  # both own one module: together they break it
         fix = f"pip uninstall {' '.join(_RUNTIMES)}; pip install family-recall"
-        yield Check("onnxruntime", ok=False, found=" and ".join(runtimes), fix=fix)
+        yield Check("onnxruntime", " and ".join(runtimes), fix)
         return
     try:
         import_runtime()
         obstacle = why_no_cuda()
     except ModelError as error:
         if _lacks_runtime():
-            yield Check("onnxruntime", ok=True, found=_WITHOUT_RUNTIME)
+            yield Check("onnxruntime", _WITHOUT_RUNTIME)
         else:
             fix = "pip install --force-reinstall family-recall"
-            yield Check("onnxruntime", ok=False, found=str(error), fix=fix)
+            yield Check("onnxruntime", str(error), fix)
         return
-    yield Check("onnxruntime", ok=True, found=" ".join(runtimes) or "installed")
-    processor = f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it"
-    yield Check("processor", ok=True, found=processor)
+    yield Check("onnxruntime", " ".join(runtimes) or "installed")
+    yield Check("processor", f"CPU: {obstacle}" if obstacle else "CUDA, and the CPU beside it")
 
 
 def _lacks_runtime() -> bool:
@@ -196,22 +186,20 @@ def _models(folder: Path | None) -> Iterator[Check]:
     try:
         entries = read_manifest(folder).entries
     except ModelError as error:
-        yield Check("models", ok=False, found=str(error), fix=_MODELS)
+        yield Check("models", str(error), _MODELS)
         return
     for entry in entries:
         parts = check(entry)
+        name = f"model {entry.name}"
         problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
-        providers = [f" on {_processor(part)}" for part in parts if part.provider]
-        if problems and entry.role != StaticEncoder.ROLE and _lacks_runtime():
-            yield Check(f"model {entry.name}", ok=True, found="unused without ONNX Runtime")
-            continue
-        yield Check(
-            f"model {entry.name}",
-            ok=not problems,
-            found="; ".join(problems)
-            or f"{len(entry.files)} files as in the manifest, and it runs{''.join(providers)}",
-            fix=_MODELS if problems else None,
-        )
+        if not problems:
+            providers = [f" on {_processor(part)}" for part in parts if part.provider]
+            files = f"{len(entry.files)} files as in the manifest"
+            yield Check(name, f"{files}, and it runs{''.join(providers)}")
+        elif entry.role != StaticEncoder.ROLE and _lacks_runtime():
+            yield Check(name, "unused without ONNX Runtime")
+        else:
+            yield Check(name, "; ".join(problems), _MODELS)
 
 
 def _processor(part: ModelCheck) -> str:
@@ -219,6 +207,7 @@ def _processor(part: ModelCheck) -> str:
 
 
 def _round_trip(key: Secret | None, models: Path | None) -> Check:
+    fix = "see the checks above"
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
@@ -229,16 +218,11 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
             home.remember(Memory("Grandma lands on Friday at six", _SPACE))
             answer = home.recall(_QUESTION, RecallContext(time_budget_ms=_PLENTY_MS))
     except FamilyRecallError as error:
-        return Check("round trip", ok=False, found=str(error), fix="see the checks above")
-    is_first = bool(answer.results) and answer.results[0].text == _STORED
+        return Check("round trip", str(error), fix)
     left_out = f"; left out: {'; '.join(answer.degraded)}" if answer.degraded else ""
-    result = "stored and recalled" if is_first else "what was stored is not the first result"
-    return Check(
-        "round trip",
-        ok=is_first,
-        found=result + left_out,
-        fix=None if is_first else "see the checks above",
-    )
+    if answer.results and answer.results[0].text == _STORED:
+        return Check("round trip", f"stored and recalled{left_out}")
+    return Check("round trip", f"what was stored is not the first result{left_out}", fix)
 
 
 def _unfinished(folders: Collection[Path]) -> Check:
@@ -247,18 +231,14 @@ def _unfinished(folders: Collection[Path]) -> Check:
     stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
     remarks = [f"{file}: left by a command that was killed; removed" for file in removed]
     remarks += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
-    return Check(
-        "unfinished files",
-        ok=not stuck,
-        found="; ".join(remarks) or "none",
-        fix=f"delete {', '.join(map(str, stuck))}" if stuck else None,
-    )
+    fix = f"delete {', '.join(map(str, stuck))}" if stuck else None
+    return Check("unfinished files", "; ".join(remarks) or "none", fix)
 
 
 def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check]:
     if not path.exists():
         fix = f"check the path; or make one with: family-recall init --db {path}"
-        yield Check("file", ok=False, found=f"{path}: no such file", fix=fix)
+        yield Check("file", f"{path}: no such file", fix)
         return
     try:
         with FamilyRecall.open(path, create=False, key=key, models=models) as home:
@@ -269,23 +249,20 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
             stats = home.maintenance.stats() if readable else {}
             pending = home.maintenance.pending() if readable else {}
     except WrongKeyError as error:
-        yield Check("file", ok=False, found=str(error), fix="give its key with --key-file")
+        yield Check("file", str(error), "give its key with --key-file")
         return
     except FamilyRecallError as error:
-        yield Check("file", ok=False, found=str(error), fix=_way_out(_REWRITE, path))
+        yield Check("file", str(error), _way_out(_REWRITE, path))
         return
     if stats:
-        size = f"{stats['memories']:,} memories, {stats['bytes']:,} bytes"
-        yield Check("file", ok=True, found=size)
+        yield Check("file", f"{stats['memories']:,} memories, {stats['bytes']:,} bytes")
     for finding in findings:
-        yield Check(
-            finding.what,
-            ok=finding.problem is None,
-            found=finding.problem or "as it should be",
-            fix=None if finding.problem is None else _way_out(_fix(finding), path),
-        )
+        if finding.problem is None:
+            yield Check(finding.what, "as it should be")
+        else:
+            yield Check(finding.what, finding.problem, _way_out(_fix(finding), path))
     waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
-    yield Check("pending vectors", ok=True, found=waiting or "none")
+    yield Check("pending vectors", waiting or "none")
 
 
 def _fix(finding: Finding) -> str:

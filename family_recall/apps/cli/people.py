@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import click
 
@@ -19,13 +19,15 @@ from family_recall.apps.cli.command import (
     open_household,
 )
 from family_recall.apps.cli.erasure import plan_lines, receipt_output
-from family_recall.apps.cli.household import Household, changed_output, household_output
 from family_recall.apps.cli.options import json_option, option
 from family_recall.apps.cli.output import Output, counted
 from family_recall.apps.cli.settings import db_option, require, required_db_option
 from family_recall.errors import ModelError
 from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 as_seen_by_option = option(
     "--person",
@@ -94,7 +96,7 @@ def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
     """
     if ctx.invoked_subcommand is None:
         with open_household(require(ctx, db)) as home:
-            Household.seen_by(home, person_id).people_output().print(as_json=as_json)
+            people_output(home, person_id).print(as_json=as_json)
 
 
 @household_command("add", group=people)
@@ -255,7 +257,7 @@ def spaces(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
     """
     if ctx.invoked_subcommand is None:
         with open_household(require(ctx, db)) as home:
-            Household.seen_by(home, person_id).spaces_output().print(as_json=as_json)
+            spaces_output(home, person_id).print(as_json=as_json)
 
 
 @household_command("add", group=spaces)
@@ -336,3 +338,96 @@ def hide(home: fr.FamilyRecall, space_id: str, role: str, fields: tuple[str, ...
     """
     hidden = fr.Hidden(space_id, role, fields)
     return changed_output(home, lambda: home.spaces.hide(hidden))
+
+
+def people_output(home: fr.FamilyRecall, person_id: str | None = None) -> Output:
+    """Return people, their spaces and guardians: those whom a person may know, or everybody."""
+    spaces = {space.space_id for space in home.spaces.all(person_id)}
+    grants = [grant for grant in home.spaces.grants() if grant.space_id in spaces]
+    people = home.people.all(person_id)
+    guardians = {
+        child: theirs
+        for child, theirs in home.people.guardians().items()
+        if person_id is None or person_id in (child, *theirs)
+    }
+    records, lines = [], []
+    for person in people:
+        theirs = [grant for grant in grants if grant.person_id == person.person_id]
+        records.append(
+            {
+                "person_id": person.person_id,
+                "name": person.name,
+                "aliases": list(person.aliases),
+                "spaces": {grant.space_id: grant.role for grant in theirs},
+                "guardians": list(guardians.get(person.person_id, ())),
+            }
+        )
+        also = f", also {', '.join(person.aliases)}" if person.aliases else ""
+        where = ", ".join(f"{grant.space_id} ({_role(grant)})" for grant in theirs)
+        lines.append(f"{person.person_id}: {person.name}{also}; in {where or 'no space'}")
+    known = {person.person_id for person in people}
+    lines += [
+        f"guardians of {child}: {', '.join(theirs)}"
+        for child, theirs in guardians.items()
+        if person_id is None or child in known
+    ]
+    return Output({"people": records}, lines)
+
+
+def spaces_output(home: fr.FamilyRecall, person_id: str | None = None) -> Output:
+    """Return spaces with grants and hidden fields: those that a person may enter, or all."""
+    records, lines, hidden_lines = [], [], []
+    for space in home.spaces.all(person_id):
+        grants = [grant for grant in home.spaces.grants() if grant.space_id == space.space_id]
+        hidden = [hidden for hidden in home.spaces.hidden() if hidden.space_id == space.space_id]
+        for_everybody = space.kind == "household"
+        records.append(
+            {
+                "space_id": space.space_id,
+                "kind": space.kind,
+                "name": space.name,
+                "everybody": for_everybody,
+                "grants": [
+                    {
+                        "person_id": grant.person_id,
+                        "role": grant.role,
+                        "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
+                    }
+                    for grant in grants
+                ],
+                "hidden": {each.role: list(each.fields) for each in hidden},
+            }
+        )
+        seen_by = [f"{grant.person_id} ({_role(grant)})" for grant in grants]
+        seen_by += ["everybody here"] * for_everybody
+        name = f" {space.name}" if space.name else ""
+        lines.append(
+            f"{space.kind} space {space.space_id}{name}: "
+            f"seen by {', '.join(seen_by) or 'nobody yet'}"
+        )
+        hidden_lines += [
+            f"in {space.space_id} the role {each.role} does not see: {', '.join(each.fields)}"
+            for each in hidden
+        ]
+    return Output({"spaces": records}, [*lines, *hidden_lines])
+
+
+def household_output(home: fr.FamilyRecall) -> Output:
+    """Return who lives here and who sees what."""
+    people, spaces = people_output(home), spaces_output(home)
+    record = {"path": str(click.get_current_context().params["db"])}
+    return Output({**record, **people.record, **spaces.record}, [*people.lines, *spaces.lines])
+
+
+def changed_output(home: fr.FamilyRecall, change: Callable[[], object]) -> Output:
+    """Change who lives here or who sees what; return the lines that read otherwise than before."""
+    before = set(household_output(home).lines)
+    change()
+    output = household_output(home)
+    changed = [line for line in output.lines if line not in before]
+    return Output(output.record, changed or ["nothing changed: it was so already"])
+
+
+def _role(grant: fr.Grant) -> str:
+    until = f" until {grant.expires_at:%Y-%m-%d}" if grant.expires_at else ""
+    return f"{grant.role}{until}"
