@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import inspect
@@ -19,6 +20,8 @@ from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
 from family_recall.apps.cli.settings import (
     config_file,
     config_path,
+    db_option,
+    require,
     required_db_option,
 )
 from family_recall.errors import (
@@ -31,7 +34,7 @@ from family_recall.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 _LIKE = 0.66
@@ -151,12 +154,9 @@ def is_question(word: str) -> bool:
 def command(
     name: str | None = None, *, group: click.Group | None = None, prints_json: bool = True
 ) -> Callable[[Callable[..., Output | None]], click.Command]:
-    """Make a command of a function; what it returns is printed as ``--json`` says.
+    """Make a command of a function, in a group if one is given; print what it returns.
 
-    Args:
-        name: What to call it; the function's name, when left out.
-        group: The group it belongs to; added by hand, when left out.
-        prints_json: Whether it has ``--json``.
+    It is printed as ``--json`` says, unless there is no such option.
     """
 
     def decorate(function: Callable[..., Output | None]) -> click.Command:
@@ -166,29 +166,26 @@ def command(
                 output = function(**options)
             except (InvalidRequestError, InvalidMemoryError) as error:
                 raise click.ClickException(one_line(_in_options(str(error)))) from error
-            except UnknownPersonError as error:
-                who = f"no person {error.person_id!r}; family-recall people lists who is here"
-                raise click.ClickException(who) from error
-            except UnknownSpaceError as error:
-                where = (
-                    f"no space {error.space_id!r} for this person; family-recall spaces lists them"
-                )
-                raise click.ClickException(where) from error
             if output is not None:
                 output.print(as_json=as_json)
                 if output.failed:
                     click.get_current_context().exit(1)
 
         if prints_json:
-            json_option(run)
-            options: list[click.Parameter] = run.__dict__["__click_params__"]
-            options.insert(0, options.pop())  # help lists it last
+            _add_json_option(run)
         made = click.command(name, cls=Documented)(run)
         if group is not None:
             group.add_command(made)
         return made
 
     return decorate
+
+
+def _add_json_option(function: Callable[..., None]) -> None:
+    """Add ``--json`` behind the other options, where help lists it last."""
+    json_option(function)
+    options: list[click.Parameter] = function.__dict__["__click_params__"]
+    options.insert(0, options.pop())
 
 
 def household_command(
@@ -200,18 +197,43 @@ def household_command(
         @functools.wraps(function)
         def with_household(*, db: Path, **options: Any) -> Output | None:
             with open_household(db) as home:
-                try:
-                    return function(home, **in_place(options, home.zone, home.region))
-                except UnknownPersonError as error:
-                    raise click.ClickException(_nobody(home, error.person_id)) from error
-                except UnknownSpaceError as error:
-                    person_id = options.get("person_id")
-                    nowhere = _no_space(home, error.space_id, person_id)
-                    raise click.ClickException(nowhere) from error
+                return function(home, **in_place(options, home.zone, home.region))
 
         return command(name, group=group)(required_db_option(with_household))
 
     return decorate
+
+
+def household_group(function: Callable[..., Output]) -> click.Group:
+    """Make a group of commands of a function that lists a household: called alone, it does that."""
+
+    @functools.wraps(function)
+    def run(*, db: Path | None, as_json: bool, **options: Any) -> None:
+        ctx = click.get_current_context()
+        if ctx.invoked_subcommand is None:
+            with open_household(require(ctx, db)) as home:
+                function(home, **options).print(as_json=as_json)
+
+    _add_json_option(run)
+    return click.group(cls=DocumentedGroup, invoke_without_command=True)(db_option(run))
+
+
+@contextlib.contextmanager
+def open_household(db: Path) -> Iterator[fr.FamilyRecall]:
+    """Open a household that exists; only ``init`` and ``import`` make one.
+
+    An unknown person or space becomes an error that names those there are.
+    """
+    if not db.exists():
+        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
+    with fr.FamilyRecall.open(db, create=False, key=key()) as home:
+        try:
+            yield home
+        except UnknownPersonError as error:
+            raise click.ClickException(_nobody(home, error.person_id)) from error
+        except UnknownSpaceError as error:
+            person_id = click.get_current_context().params.get("person_id")
+            raise click.ClickException(_no_space(home, error.space_id, person_id)) from error
 
 
 def _in_options(message: str) -> str:
@@ -256,13 +278,6 @@ def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None
     meant = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
     whose = "" if person_id is None else f" for {person_id}"
     return f"no space {space_id!r}{whose}; spaces: {', '.join(spaces) or 'none yet'}{meant}"
-
-
-def open_household(db: Path) -> fr.FamilyRecall:
-    """Open a household that exists; only ``init`` and ``import`` make one."""
-    if not db.exists():
-        raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
-    return fr.FamilyRecall.open(db, create=False, key=key())
 
 
 def key() -> str | bytes | None:

@@ -82,20 +82,18 @@ def forget(
             _check_people(home, selection.about, selection.by)
         if dry_run:
             return plan_output(plan, known)
-        if len(plan.doc_ids) > 1 and not yes:
-            as_json = click.get_current_context().params["as_json"]
-            plan_output(plan, known).print(as_json=as_json)
-            raise click.ClickException(
-                f"nothing was forgotten; to forget these, add --token {plan.token}"
-            )
+        if not yes:
+            refuse_many(plan_output(plan, known), plan, "nothing was forgotten; to forget these")
         token = plan.token
     keep = None if undo_for is None else dt.timedelta(days=undo_for)
     receipt = home.forget(selection, person_id=person_id, token=token, undo_for=keep)
     output = receipt_output(home, receipt)
     if selection.about is None:
         return output
-    remove = f"family-recall people remove {selection.about} --said forget"
-    still = f"{selection.about} is still one of the people here; to remove them: {remove}"
+    still = (
+        f"{selection.about} is still one of the people here; to remove them: family-recall people "
+        f"remove {selection.about} --said forget"
+    )
     return Output(output.record, [*output.lines, still])
 
 
@@ -124,8 +122,7 @@ def forgotten(home: fr.FamilyRecall, verify: bool) -> Output:
       family-recall forgotten --db family.db
       family-recall forgotten --verify --json
     """
-    records: list[dict[str, Any]] = []
-    lines: list[str] = []
+    records, lines = list[dict[str, Any]](), list[str]()
     for receipt in home.erasure.receipts():
         record = receipt.to_json()
         lines += receipt_lines(receipt)
@@ -217,6 +214,13 @@ def _rules_output(home: fr.FamilyRecall) -> Output:
     return Output(
         {rule.category: rule.keep_days for rule in rules}, lines or ["everything is kept forever"]
     )
+
+
+def refuse_many(output: Output, plan: fr.ForgetPlan, message: str) -> None:
+    """Print a plan of more than one memory, and refuse to go on without its token."""
+    if len(plan.doc_ids) > 1:
+        output.print(as_json=click.get_current_context().params["as_json"])
+        raise click.ClickException(f"{message}, add --token {plan.token}")
 
 
 def plan_output(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Output:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import functools
 from collections import Counter
 from pathlib import Path
@@ -12,28 +13,27 @@ import click
 
 import family_recall as fr
 from family_recall.apps.cli.command import (
-    DocumentedGroup,
     command,
     household_command,
+    household_group,
     key,
     open_household,
 )
 from family_recall.apps.cli.erasure import receipt_lines
-from family_recall.apps.cli.memory_lines import (
-    OUTCOMES,
-    Spaces,
-    check_lines,
-    example,
-    import_lines,
-    says_itself,
-)
-from family_recall.apps.cli.options import json_option, option
+from family_recall.apps.cli.options import option
 from family_recall.apps.cli.output import Output, counted, on_interrupt, one_line, step_bars
-from family_recall.apps.cli.settings import db_option, require, required_db_option, space_option
-from family_recall.errors import FamilyRecallError, ModelError, UnknownMemoryError
+from family_recall.apps.cli.settings import required_db_option, space_option
+from family_recall.errors import (
+    DatasetError,
+    FamilyRecallError,
+    InvalidMemoryError,
+    ModelError,
+    UnknownMemoryError,
+)
 from family_recall.types import DEFAULT_SPACE
+from family_recall.types.briefing import shortened
 from family_recall.types.browsing import FORMATS
-from family_recall.types.json_lines import is_export
+from family_recall.types.json_lines import is_export, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     from family_recall.types.aliases import StepCallback
 
 
-_N_NAMES = 8
+SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
+OUTCOMES = ("created", "updated", "unchanged", "duplicate")
+_N_NAMES, _N_EXAMPLES = 8, 3
+_EXAMPLE_CHARS = 90
+_TABLES = {".csv", ".tsv"}
+_JSON_LINES = {".jsonl", ".ndjson", ".json"}
 
 
 @command("import")
@@ -137,47 +142,78 @@ def import_(
     of_columns = _pairs(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
     )
-    own = [says_itself(file, file_format, options["source"], of_columns) for file in files]
-    if options["source"] is not None and len(files) > 1:
+    source, dry_run = options["source"], options["dry_run"]
+    lines = [f for f in files if _says_itself(f, file_format, named=bool(source or of_columns))]
+    others = [file for file in files if file not in lines]
+    if source is not None and len(files) > 1:
         raise click.UsageError("--source names one file's source; import the files one by one")
-    names = Counter(
-        file.resolve().name for file, is_own in zip(files, own, strict=True) if not is_own
-    )
-    if twice := [name for name, n in names.items() if n > 1 and name != "_chat.txt"]:
-        raise click.UsageError(
-            f"several files are called {twice[0]!r}, and would be one source; import them one by "
-            "one, each with its own --source"
-        )
+    _check_names(others)
     with open_household(db) as home:
-        spaces = Spaces(home, add=options.pop("add_spaces"))
-        lines = [file for file, is_own in zip(files, own, strict=True) if is_own]
+        spaces = _Spaces(home, add=options.pop("add_spaces"))
         outputs = []
-        if lines:
-            outputs.append(
-                check_lines(spaces, lines, space_id)
-                if options["dry_run"]
-                else import_lines(spaces, lines, space_id, batch_size)
-            )
-        others = [file for file, is_own in zip(files, own, strict=True) if not is_own]
+        if lines and dry_run:
+            outputs.append(_check_lines(spaces, lines, space_id))
+        elif lines:
+            outputs.append(_import_lines(spaces, lines, space_id, batch_size))
         if others:
             options |= {"file_format": file_format, "authors": author_ids, "columns": of_columns}
             outputs.append(_import_sources(spaces, others, space_id, options))
     for space in spaces.added:
         click.echo(f"added space {one_line(space)}; family-recall grant lets people in", err=True)
     record = {key: value for output in outputs for key, value in output.record.items()}
-    if len(outputs) == 2 and not options["dry_run"]:
+    if len(outputs) == 2 and not dry_run:
         for outcome in OUTCOMES:
             record[outcome] = sum(output.record.get(outcome, 0) for output in outputs)
     return Output(record, [line for output in outputs for line in output.lines])
 
 
+def _check_names(files: Sequence[Path]) -> None:
+    """Refuse several files of one name, which would be one source."""
+    names = Counter(file.resolve().name for file in files)
+    if twice := [name for name, n in names.items() if n > 1 and name != "_chat.txt"]:
+        raise click.UsageError(
+            f"several files are called {twice[0]!r}, and would be one source; import them one by "
+            "one, each with its own --source"
+        )
+
+
+class _Spaces:
+    """The spaces of the household, read once, and those that were added."""
+
+    def __init__(self, home: fr.FamilyRecall, *, add: bool) -> None:
+        self.home = home
+        self.add = add
+        self._known = {space.space_id for space in home.spaces.all()}
+        self.added: list[str] = []
+
+    def require(self, space_id: str, where: str = "") -> None:
+        """Add a space that is not there, or raise an error, as was asked for."""
+        if space_id in self._known:
+            return
+        if not self.add:
+            raise DatasetError(
+                f"{where}expected a space of this household, got {space_id!r}; add it with "
+                "family-recall spaces add, or all of them with --add-spaces"
+            )
+        self.home.spaces.add(fr.Space(space_id, "shared"))
+        self._known.add(space_id)
+        self.added.append(space_id)
+
+
 def _import_sources(
-    spaces: Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
+    spaces: _Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
 ) -> Output:
     """Import each file as a source of its own."""
-    if not options["dry_run"]:
+    dry_run = options["dry_run"]
+    if not dry_run:
         spaces.require(space_id)
     done: list[Imported] = []
+
+    def embed() -> None:
+        """Make the vectors that are missing, also those that an interrupted import left out."""
+        n = sum(imported.created + imported.updated for imported in done)
+        with contextlib.suppress(ModelError):
+            spaces.home.flush(progress=lambda made: show("embedding", made, max(made, n)))
 
     def progress_so_far() -> str:
         return f"{len(done)} of {counted(len(files), 'file')} done; the same command goes on"
@@ -191,27 +227,19 @@ def _import_sources(
                 )
                 done.append(imported)
         except FamilyRecallError as error:
-            if not done or options["dry_run"]:
+            if not done or dry_run:
                 raise
-            _embed(spaces.home, done, show)
-            before = counted(len(done), "file")
-            raise type(error)(f"{error}; {before} before it stored") from error
-        if not options["dry_run"]:
-            _embed(spaces.home, done, show)
-    counts: dict[str, Any] = {
+            embed()
+            raise type(error)(f"{error}; {counted(len(done), 'file')} before it stored") from error
+        if not dry_run:
+            embed()
+    counts = {
         name: sum(getattr(imported, name) for imported in done)
         for name in ("created", "updated", "unchanged", "withdrawn")
     }
-    record = {"dry_run": options["dry_run"], **counts}
-    record["files"] = [imported.to_json() for imported in done]
-    return Output(record, [line for imported in done for line in _report(imported)])
-
-
-def _embed(home: fr.FamilyRecall, done: Sequence[Imported], show: StepCallback) -> None:
-    """Make the vectors that are missing, also those that an interrupted import left out."""
-    n = sum(imported.created + imported.updated for imported in done)
-    with contextlib.suppress(ModelError):
-        home.flush(progress=lambda made: show("embedding", made, max(made, n)))
+    files_done = [imported.to_json() for imported in done]
+    lines = [line for imported in done for line in _report(imported)]
+    return Output({"dry_run": dry_run, **counts, "files": files_done}, lines)
 
 
 def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
@@ -244,7 +272,7 @@ def _report(imported: Imported) -> Iterator[str]:
         )
     if imported.dry_run:
         for memory in imported.examples:
-            yield f"  {example(memory)}"
+            yield f"  {_example(memory)}"
 
 
 def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
@@ -285,20 +313,161 @@ def _import_household(db: Path, file: Path) -> Output:
     return Output(archive.to_json(), [", ".join(parts)])
 
 
-@click.group(cls=DocumentedGroup, invoke_without_command=True)
-@db_option
-@json_option
-@click.pass_context
-def sources(ctx: click.Context, db: Path | None, as_json: bool) -> None:
+def _import_lines(spaces: _Spaces, files: Sequence[Path], space_id: str, batch_size: int) -> Output:
+    """Store the memories of files that name everything about them themselves."""
+    home = spaces.home
+    counts = dict.fromkeys(OUTCOMES, 0)
+    batch: list[fr.Memory] = []
+    total = sum(map(_n_lines, files))
+
+    def store() -> int:
+        """Store the batch, and empty it; return how many lines are stored now."""
+        for stored in home.remember_many(batch):
+            counts[stored.outcome] += 1
+        batch.clear()
+        return sum(counts.values())
+
+    def progress_so_far() -> str:
+        return (
+            f"{sum(counts.values()):,} of {total:,} lines or more are stored; the same command "
+            "continues from there, and stores nothing twice"
+        )
+
+    with on_interrupt(progress_so_far), step_bars() as show:
+        try:
+            for where, memory in _memories(files, space_id):
+                spaces.require(memory.space_id, f"{where}: ")
+                batch.append(memory)
+                if len(batch) == batch_size:
+                    show("storing", store(), total)
+            store()
+            with contextlib.suppress(ModelError):  # vectors that an interrupted import left out
+                home.flush(progress=lambda done: show("embedding", done, max(done, total)))
+        except DatasetError as error:
+            before = counted(store(), "memory", "memories")
+            raise DatasetError(f"{error}; {before} before it stored") from error
+    parts = [f"{n:,} {outcome}" for outcome, n in counts.items() if n]
+    return Output(counts, [", ".join(parts) or "0 created"])
+
+
+def _check_lines(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Output:
+    """Read the same files and store nothing."""
+    examples, n = [], 0
+    for where, memory in _memories(files, space_id):
+        if not spaces.add:
+            spaces.require(memory.space_id, f"{where}: ")
+        if n < _N_EXAMPLES:
+            examples.append(f"  {_example(memory)}")
+        n += 1
+    would = f"would read {counted(n, 'memory', 'memories')}; nothing was stored"
+    return Output({"dry_run": True, "read": n, "files": []}, [would, *examples])
+
+
+def _says_itself(file: Path, file_format: str | None, *, named: bool) -> bool:
+    """Whether a file's lines are memories that name everything about them themselves.
+
+    A table's are if the header has a memory's text, or there is none, and nothing is ``named`` for
+    it: no source and no columns.
+    """
+    if file_format is not None:
+        return file_format == "jsonl"
+    head = _head(file)
+    if file.suffix.lower() not in _TABLES:
+        return file.suffix.lower() in _JSON_LINES or head.lstrip("\ufeff \r\n").startswith("{")
+    header = next(csv.reader(head.splitlines()[:1], delimiter=_delimiter(file)), [])
+    return not named and (not header or "text" in (name.strip() for name in header))
+
+
+def _head(file: Path) -> str:
+    """Return how a file begins; nothing of one that cannot be read, which is reported later."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(4096).decode("utf-8-sig", "ignore")
+    except (OSError, ValueError):
+        return ""
+
+
+def _example(memory: fr.Memory) -> str:
+    """Return a memory on one line, cut."""
+    at = f"{memory.occurred_at:%Y-%m-%d %H:%M} " if memory.occurred_at else ""
+    author = f"{memory.author}: " if memory.author else ""
+    return shortened(f"{at}{author}{' '.join(memory.text.split())}", _EXAMPLE_CHARS)
+
+
+def _memories(files: Sequence[Path], space_id: str) -> Iterator[tuple[str, fr.Memory]]:
+    """Yield (file:line, memory) for every line; one that names no space is in ``space_id``."""
+    for path in files:
+        for line_no, record in (
+            read_csv(path) if path.suffix.lower() in _TABLES else read_jsonl(path)
+        ):
+            where = f"{path}:{line_no}"
+            fields: dict[str, Any] = {}
+            for name, value in record.items():
+                field = SHORT_NAMES.get(name, name)
+                if field in fields:
+                    raise DatasetError(f"{where}: {name!r} gives {field!r} twice; keep one")
+                if value is not None:
+                    fields[field] = value
+            try:
+                memory = fr.Memory.from_json({"space_id": space_id, **fields})
+            except (InvalidMemoryError, TypeError) as error:
+                raise DatasetError(f"{where}: {error}") from None
+            yield where, memory
+
+
+def _n_lines(path: Path) -> int:
+    """Count lines for the progress bar; a file that cannot be read is reported later."""
+    try:
+        with path.open("rb") as file:
+            return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return 0
+
+
+def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield each row under the header of a CSV or TSV file as (line, filled cells).
+
+    Lists such as ``labels`` are split at semicolons; numbers such as ``importance`` are read.
+
+    Raises:
+        DatasetError: If the file cannot be read or has no column ``text``, or a row has too
+            many cells or no number where one belongs. The message names file and line.
+    """
+    from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
+    from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above
+
+    rows = tables.rows(text_of(path), str(path), _delimiter(path))
+    header = [name.strip() for name in next(rows, (1, []))[1]]
+    if "text" not in header or len(set(header)) < len(header):
+        raise DatasetError(
+            f"{path}:1: expected a header of different names, 'text' among them, got "
+            f"{', '.join(header) or 'nothing'}"
+        )
+    for line_no, row in rows:
+        cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
+        where = f"{path}:{line_no}"
+        yield line_no, {name: tables.typed(name, cell, where) for name, cell in cells.items()}
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else ","
+
+
+@household_group
+def sources(home: fr.FamilyRecall) -> Output:
     """List the sources of memories, such as imported files, and how many each has.
 
     Examples:
       family-recall sources --db family.db
       family-recall sources withdraw "whatsapp:Tom"
     """
-    if ctx.invoked_subcommand is None:
-        with open_household(require(ctx, db)) as home:
-            _counts(home).print(as_json=as_json)
+    records, lines = [], []
+    for count in home.sources.all():
+        n, n_withdrawn = count.n_memories, count.n_withdrawn
+        records.append({"source": count.source, "memories": n, "withdrawn": n_withdrawn})
+        withdrawn = f", {n_withdrawn:,} withdrawn" if n_withdrawn else ""
+        lines.append(f"{count.source}: {counted(n, 'memory', 'memories')}{withdrawn}")
+    return Output(records, lines or ["no memory has a source"])
 
 
 @household_command("withdraw", group=sources)
@@ -343,19 +512,6 @@ def sources_forget(home: fr.FamilyRecall, source: str, yes: bool) -> Output:
         )
     receipt = home.sources.forget(source)
     return Output(receipt.to_json(), receipt_lines(receipt))
-
-
-def _counts(home: fr.FamilyRecall) -> Output:
-    counts = home.sources.all()
-    lines = [
-        f"{count.source}: {counted(count.n_memories, 'memory', 'memories')}"
-        + (f", {count.n_withdrawn:,} withdrawn" if count.n_withdrawn else "")
-        for count in counts
-    ]
-    record = [
-        {"source": c.source, "memories": c.n_memories, "withdrawn": c.n_withdrawn} for c in counts
-    ]
-    return Output(record, lines or ["no memory has a source"])
 
 
 def _unknown(home: fr.FamilyRecall, source: str) -> str:

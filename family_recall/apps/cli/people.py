@@ -11,17 +11,11 @@ import click
 
 import family_recall as fr
 from family_recall import types
-from family_recall.apps.cli.command import (
-    DocumentedGroup,
-    command,
-    household_command,
-    key,
-    open_household,
-)
-from family_recall.apps.cli.erasure import plan_lines, receipt_output
-from family_recall.apps.cli.options import json_option, option
+from family_recall.apps.cli.command import command, household_command, household_group, key
+from family_recall.apps.cli.erasure import plan_lines, receipt_output, refuse_many
+from family_recall.apps.cli.options import option
 from family_recall.apps.cli.output import Output, counted
-from family_recall.apps.cli.settings import db_option, require, required_db_option
+from family_recall.apps.cli.settings import required_db_option
 from family_recall.errors import ModelError
 from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
@@ -80,12 +74,9 @@ def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: An
         return household_output(home)
 
 
-@click.group(cls=DocumentedGroup, invoke_without_command=True)
-@db_option
+@household_group
 @as_seen_by_option
-@json_option
-@click.pass_context
-def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: bool) -> None:
+def people(home: fr.FamilyRecall, person_id: str | None) -> Output:
     """List the people, the names they go by, and the spaces they may enter.
 
     For a person: those who may enter a space that they may enter, too.
@@ -94,9 +85,7 @@ def people(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
       family-recall people --db family.db
       family-recall people add alice --alias Mum
     """
-    if ctx.invoked_subcommand is None:
-        with open_household(require(ctx, db)) as home:
-            people_output(home, person_id).print(as_json=as_json)
+    return people_output(home, person_id)
 
 
 @household_command("add", group=people)
@@ -167,11 +156,9 @@ def people_remove(
     plan = home.people.remove(person_id, said=said, about=about, dry_run=True)
     if dry_run:
         return _removal_output(plan)
-    if token is None and len(plan.forgotten.doc_ids) > 1 and not yes:
-        _removal_output(plan).print(as_json=click.get_current_context().params["as_json"])
-        raise click.ClickException(
-            f"nobody was removed; to remove {person_id}, add --token {plan.forgotten.token}"
-        )
+    if token is None and not yes:
+        nobody = f"nobody was removed; to remove {person_id}"
+        refuse_many(_removal_output(plan), plan.forgotten, nobody)
     receipt = home.people.remove(
         person_id, said=said, about=about, token=token or plan.forgotten.token
     )
@@ -241,12 +228,9 @@ def _move_in(home: fr.FamilyRecall, person: fr.Person) -> None:
     home.spaces.grant(fr.Grant(person.person_id, f"private:{person.person_id}", role="owner"))
 
 
-@click.group(cls=DocumentedGroup, invoke_without_command=True)
-@db_option
+@household_group
 @as_seen_by_option
-@json_option
-@click.pass_context
-def spaces(ctx: click.Context, db: Path | None, person_id: str | None, as_json: bool) -> None:
+def spaces(home: fr.FamilyRecall, person_id: str | None) -> Output:
     """List the spaces, who may enter them in which role, and what roles do not see there.
 
     For a person: the spaces that they may enter themselves.
@@ -255,9 +239,7 @@ def spaces(ctx: click.Context, db: Path | None, person_id: str | None, as_json: 
       family-recall spaces --db family.db
       family-recall spaces add shared:garden
     """
-    if ctx.invoked_subcommand is None:
-        with open_household(require(ctx, db)) as home:
-            spaces_output(home, person_id).print(as_json=as_json)
+    return spaces_output(home, person_id)
 
 
 @household_command("add", group=spaces)

@@ -46,8 +46,8 @@ from tests.apps.cli.runner import call_in, done_in
         (("understand", "gate?", "--country", "ZZ"), "no country has the ISO 3166 code 'ZZ'"),
         (("init", "--timezone", "Europe/Londn"), "did you mean Europe/London?"),
         (("forget", "nosuch", "--person", "alice"), "Error: no memory 'nosuch' that you can see"),
-        (("mcp", "--person", "tim"), "no person 'tim'; family-recall people lists who is here"),
-        (("browse", "--person", "tim"), "no person 'tim'; family-recall people lists who is here"),
+        (("mcp", "--person", "tim"), "no person 'tim'; people here: alice, bob"),
+        (("browse", "--person", "tim"), "no person 'tim'; people here: alice, bob"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_one_that_may_be_meant(
