@@ -13,7 +13,6 @@ from click.shell_completion import get_completion_class
 from family_recall.apps.cli.command import command
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import (
-    SETTINGS,
     SettingOption,
     budget_option,
     config_file,
@@ -30,6 +29,7 @@ _SOURCES: Mapping[ParameterSource | None, str] = {
     ParameterSource.COMMANDLINE: "option",
     ParameterSource.ENVIRONMENT: "environment",
     ParameterSource.DEFAULT_MAP: "file",
+    ParameterSource.DEFAULT: "default",
 }
 
 
@@ -55,32 +55,20 @@ def config(**_: Any) -> Output:
     """
     ctx = click.get_current_context()
     file = config_file(ctx)
-    settings = {
-        option.setting.name: (
-            ctx.params[option.name or ""],
-            _SOURCES.get(ctx.get_parameter_source(option.name or ""), "default"),
-        )
-        for option in ctx.command.params
-        if isinstance(option, SettingOption)
-    }
-    record = {
-        "config_file": str(file.path),
-        "config_file_exists": file.exists,
-        "settings": {
-            name: {"value": str(value) if isinstance(value, Path) else value, "source": source}
-            for name, (value, source) in settings.items()
-        },
-    }
     lines = [f"config file {file.path}{'' if file.exists else ' (not there)'}"]
-    for name, (value, source) in settings.items():
-        setting = SETTINGS[name]
-        where = {
-            "option": f"option {setting.flag}",
-            "environment": setting.variable,
-            "file": "config file",
-            "default": "default",
-        }[source]
-        lines.append(f"{name:<10}{'not set' if value is None else value} ({where})")
+    settings = {}
+    for option in ctx.command.params:
+        if isinstance(option, SettingOption):
+            setting, name = option.setting, option.name or ""
+            value, source = ctx.params[name], _SOURCES[ctx.get_parameter_source(name)]
+            shown = str(value) if isinstance(value, Path) else value
+            settings[setting.name] = {"value": shown, "source": source}
+            where = {"option": f"option {setting.flag}", "environment": setting.variable,
+                     "file": "config file", "default": "default"}[source]  # fmt: skip
+            lines.append(f"{setting.name:<10}{'not set' if value is None else value} ({where})")
+    record = {
+        "config_file": str(file.path), "config_file_exists": file.exists, "settings": settings,
+    }  # fmt: skip
     return Output(record, lines)
 
 

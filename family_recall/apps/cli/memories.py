@@ -15,6 +15,7 @@ from family_recall.apps.cli.options import field_option, field_options, option
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import person_option, setting_option, storage_space_option
 from family_recall.types import DEFAULT_SPACE, FIXED
+from family_recall.types.fields import fields_of
 from family_recall.types.memory import MEMORY_FIELDS
 
 if TYPE_CHECKING:
@@ -267,15 +268,4 @@ def _parts(relation: fr.Relation, known: ShortIds) -> Iterator[str]:
 
 
 def _record(relation: fr.Relation) -> dict[str, Any]:
-    return {
-        "subject": relation.subject,
-        "relation": relation.relation,
-        "object": relation.object,
-        "space_id": relation.space_id,
-        "band": relation.band,
-        "confidence": relation.confidence,
-        "valid_from": relation.valid_from.isoformat() if relation.valid_from else None,
-        "valid_until": relation.valid_until.isoformat() if relation.valid_until else None,
-        "evidence": list(relation.evidence),
-        "guardians_of": relation.guardians_of,
-    }
+    return {**dict.fromkeys(fields_of(fr.Relation)), **relation.to_json()}

@@ -9,13 +9,15 @@ import click
 
 from family_recall.apps.cli.command import DocumentedGroup, command
 from family_recall.apps.cli.options import FOLDER, models_option, option
-from family_recall.apps.cli.output import Output, byte_bars, one_line, table
+from family_recall.apps.cli.output import Output, one_line, step_bars, table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from family_recall.api.models import ModelEntry
 
+_FIELDS = ("name", "role", "model_id", "dimensions", "bytes", "licence", "pooling",
+           "query_prefix", "memory_prefix", "max_tokens")  # fmt: skip
 BASE_URL = "https://huggingface.co"
 
 _to_option = option("--to", "DIR", "the models folder to put it in", absent="your own")
@@ -185,24 +187,15 @@ def fetch(name: str, to: Path | None, catalogue: Path | None, base_url: str) -> 
 
     offer = installed.find_offer(name, catalogue)
     folder = installed.writable_folder(to)
-    with byte_bars() as show:
+    with step_bars(in_bytes=True) as show:
         entry = installed.fetch(offer, folder, base_url=base_url, progress=show)
     return _entry_output(entry, folder)
 
 
 def _record(entry: ModelEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "role": entry.role,
-        "model_id": entry.model_id,
-        "dimensions": entry.dimensions,
-        "bytes": sum(file.n_bytes for file in entry.files),
-        "licence": entry.licence,
-        "pooling": entry.pooling,
-        "query_prefix": entry.query_prefix,
-        "memory_prefix": entry.memory_prefix,
-        "max_tokens": {"question": entry.max_tokens.question, "memory": entry.max_tokens.memory},
-    }
+    tokens = {"question": entry.max_tokens.question, "memory": entry.max_tokens.memory}
+    made = {"bytes": sum(file.n_bytes for file in entry.files), "max_tokens": tokens}
+    return {name: made[name] if name in made else getattr(entry, name) for name in _FIELDS}
 
 
 def _entry_output(entry: ModelEntry, folder: Path) -> Output:

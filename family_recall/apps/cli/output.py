@@ -9,7 +9,7 @@ import json
 import os
 import re
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from rich.console import Console
-    from rich.progress import ProgressColumn, Task
     from rich.table import Table
-    from rich.text import Text
 
     from family_recall.types import Answer
     from family_recall.types.aliases import ProgressCallback, StepCallback
 
 
+Styled: TypeAlias = tuple[str, str]
+"""A line, and the style of it that a terminal shows."""
 PIPE_WIDTH = 120
 """Columns of a table that goes into a pipe; a terminal has its own width."""
 
@@ -42,12 +42,14 @@ class Output:
     Args:
         record: Printed with ``--json``.
         lines: Printed without it, each on one line.
-        draw: Called with a console instead of printing lines, for styles and tables.
+        styled: Lines with a style each, printed in their place.
+        draw: Called with a console instead, for tables and whole documents.
         failed: Whether the exit code is 1.
     """
 
     record: Any
     lines: Iterable[str] = ()
+    styled: Iterable[Styled] | None = None
     draw: Callable[[Console], None] | None = None
     failed: bool = False
 
@@ -57,6 +59,8 @@ class Output:
             click.echo(json_text(self.record))
         elif self.draw is not None:
             self.draw(console())
+        elif self.styled is not None:
+            print_lines(console(), self.styled)
         else:
             for line in self.lines:
                 click.echo(one_line(line))
@@ -76,7 +80,13 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_line(out: Console, text: str, style: str = "") -> None:
     """Print a text on one line of a console, however long."""
-    out.print(one_line(text), style=style or None, soft_wrap=True)
+    print_lines(out, [(text, style)])
+
+
+def print_lines(out: Console, lines: Iterable[Styled]) -> None:
+    """Print texts in their styles, each on one line of a console, however long."""
+    for text, style in lines:
+        out.print(one_line(text), style=style or None, soft_wrap=True)
 
 
 def table(first: str, *names: str, numbers: bool = True, **about: Any) -> Table:
@@ -123,6 +133,13 @@ format_option: Callable[[Any], Any] = click.option(
     help="what to print: text to read, JSON as --json does, CSV with a line for each memory, or"
     " Markdown (default: text)",
 )
+
+
+def answer_output(answer: Answer, form: str, lines: Iterable[Styled]) -> Output:
+    """Return an answer as ``--format`` says; ``lines`` are it as text."""
+    if form == "text":
+        return Output(answer.to_json(), styled=lines)
+    return Output(answer.to_json(), draw=lambda _: click.echo(formatted(answer, form)))
 
 
 def formatted(answer: Answer, form: str) -> str:
@@ -183,44 +200,49 @@ def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def step_bars(stopped: Callable[[str, int, int], str] | None = None) -> Iterator[StepCallback]:
+def step_bars(
+    stopped: Callable[[str, int, int], str] | None = None, *, in_bytes: bool = False
+) -> Iterator[StepCallback]:
     """Yield a callback that draws a bar for each step, with rate and time left, on stderr.
 
     Nothing is written unless stderr is a terminal. ``stopped`` makes of the last step, and of how
     much of it was done, the one line that a Ctrl-C prints.
     """
-    at: tuple[str, int, int] = ("start", 0, 0)
     from rich import progress  # noqa: PLC0415 -- see console
-    from rich.text import Text  # noqa: PLC0415 -- see console
 
-    class Rate(progress.ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(rate(task.speed))
+    out = console(stderr=True)
+    at: tuple[str, int, int] = ("start", 0, 0)
+    tasks: dict[str, progress.TaskID] = {}
+    amounts: tuple[progress.ProgressColumn, ...] = (
+        (progress.DownloadColumn(), progress.TransferSpeedColumn())
+        if in_bytes
+        else (progress.MofNCompleteColumn(), progress.TextColumn("{task.fields[rate]}"))
+    )
+    with progress.Progress(
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *amounts,
+        progress.TimeRemainingColumn(),
+        console=out,
+        transient=True,
+        disable=not out.is_terminal,
+    ) as bars:
 
-    with _bars(progress.MofNCompleteColumn(), Rate()) as show:
-
-        def note(*step: Any) -> None:
+        def show(step: str, done: int, total: int) -> None:
             nonlocal at
-            at = step
-            show(*step)
+            at = step, done, total
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total, rate="")
+            speed = bars.tasks[tasks[step]].speed
+            rate = f"{speed:,.0f}/s" if speed else ""
+            bars.update(tasks[step], completed=done, total=total, rate=rate)
 
         try:
-            yield note
+            yield show
         except KeyboardInterrupt:
             if stopped is None:
                 raise
             raise Interrupted(stopped(*at)) from None
-
-
-def rate(per_s: float | None) -> str:
-    """Return a rate in the unit in which it is a number of one or more; empty where unknown.
-
-    >>> rate(12.0), rate(0.5), rate(None)
-    ('12/s', '30/min', '')
-    """
-    if not per_s:
-        return ""
-    return f"{per_s:,.0f}/s" if per_s >= 1.0 else f"{per_s * 60.0:,.0f}/min"
 
 
 @contextlib.contextmanager
@@ -230,36 +252,3 @@ def bar(
     """Yield a callback that draws the bar of one step; see :func:`step_bars`."""
     with step_bars(stopped) as show:
         yield lambda done, total: show(step, done, total)
-
-
-@contextlib.contextmanager
-def byte_bars() -> Iterator[StepCallback]:
-    """Yield a callback that draws a bar for each file, with bytes, rate and time left."""
-    from rich import progress  # noqa: PLC0415 -- see console
-
-    with _bars(progress.DownloadColumn(), progress.TransferSpeedColumn()) as show:
-        yield show
-
-
-@contextlib.contextmanager
-def _bars(*columns: ProgressColumn) -> Iterator[StepCallback]:
-    from rich import progress  # noqa: PLC0415 -- see console
-
-    out = console(stderr=True)
-    shown: list[ProgressColumn] = [
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        *columns,
-        progress.TimeRemainingColumn(),
-    ]
-    with progress.Progress(
-        *shown, console=out, transient=True, disable=not out.is_terminal
-    ) as bars:
-        tasks: dict[str, progress.TaskID] = {}
-
-        def show(step: str, done: int, total: int) -> None:
-            if step not in tasks:
-                tasks[step] = bars.add_task(step, total=total)
-            bars.update(tasks[step], completed=done, total=total)
-
-        yield show

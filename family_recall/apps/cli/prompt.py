@@ -6,14 +6,14 @@ import contextlib
 import datetime as dt
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 import family_recall as fr
 from family_recall.apps.cli.command import command, open_household
-from family_recall.apps.cli.output import console, one_line, print_line
-from family_recall.apps.cli.recall import print_answer, print_result
+from family_recall.apps.cli.output import console, one_line, print_line, print_lines
+from family_recall.apps.cli.recall import answer_lines, result_lines
 from family_recall.apps.cli.settings import (
     TERMINAL_BUDGET_MS,
     budget_option,
@@ -50,9 +50,7 @@ COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("
 @person_option()
 @space_option()
 @budget_option(TERMINAL_BUDGET_MS)
-def prompt(
-    db: Path | None, person_id: str | None, space_id: str | None, time_budget_ms: float
-) -> None:
+def prompt(db: Path | None, **context: Any) -> None:
     """Ask one question after another; family-recall alone does this, too, at a terminal.
 
     Questions are stored nowhere but in this window's own history, which ends with it. Lines may
@@ -67,7 +65,7 @@ def prompt(
         click.echo(parent.get_help() if parent else "")
         click.echo("\nto begin: family-recall init --db family.db --person alice=Alice")
         return
-    ctx = fr.RecallContext(person_id=person_id, space_id=space_id, time_budget_ms=time_budget_ms)
+    ctx = fr.RecallContext(**context)
     with open_household(db) as home:
         home.understand("", ctx)  # refuses an unknown person, and a space they may not enter
         home.warmup()
@@ -148,7 +146,7 @@ class Prompt:
 
     def _ask(self, question: str) -> None:
         self._answer = self._home.recall(question, self._ctx)
-        print_answer(self._out, self._answer, numbered=True)
+        print_lines(self._out, answer_lines(self._answer, numbered=True))
 
     def _memory(self, named: str) -> _Memory | None:
         """Return the memory of that rank in the last answer, or of that id; print why none is."""
@@ -183,7 +181,7 @@ class Prompt:
         """Print how a memory was ranked, or why it is not in the last answer."""
         known = self._home.memories.ids(self._ctx.person_id)
         if memory.result is not None:
-            print_result(self._out, memory.result, known)
+            print_lines(self._out, result_lines(memory.result, known.short))
         elif self._answer is None:
             print_line(self._out, _NOT_ASKED, "red")
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from click.core import ParameterSource
 import family_recall as fr
 from family_recall.apps.cli.command import check_output, command, household_command, open_household
 from family_recall.apps.cli.options import field_option, field_options, option
-from family_recall.apps.cli.output import Output, counted, format_option, formatted, print_line
+from family_recall.apps.cli.output import Output, Styled, answer_output, counted, format_option
 from family_recall.apps.cli.settings import (
     TERMINAL_BUDGET_MS,
     budget_option,
@@ -30,9 +31,7 @@ from family_recall.types.understanding import check_country
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from rich.console import Console
-
-    from family_recall.types import Answer, Result, ShortIds, Understanding
+    from family_recall.types import Answer, Result, Understanding
 
 TIMELINE_RESULTS = 50
 BY_SETTING = {"person_id", "space_id", "time_budget_ms", "profile"}
@@ -80,7 +79,7 @@ def context_of(home: fr.FamilyRecall, options: dict[str, Any]) -> fr.RecallConte
 @context_options()
 def recall(
     home: fr.FamilyRecall, question: str, with_terms: bool, form: str, **options: Any
-) -> Output | None:
+) -> Output:
     """Find the memories that answer a question.
 
     Prints what answers, who said it and when, how sure that is, and at most three other memories;
@@ -93,27 +92,19 @@ def recall(
     ctx = context_of(home, options)
     home.warmup()
     answer = home.recall(question, ctx)
-    if form != "text":
-        click.echo(formatted(answer, form))
-        return None
-    known = home.memories.ids(ctx.person_id) if with_terms else None
-
-    def print_all(out: Console) -> None:
-        if known is not None:
-            _print_explained(out, answer, known)
-        else:
-            print_answer(out, answer)
-        if ctx.person_id is None:
-            print_line(out, _STRANGER, "yellow")
-
-    return Output(answer.to_json(), draw=print_all)
+    if with_terms:
+        lines = explained_lines(answer, home.memories.ids(ctx.person_id).short)
+    else:
+        lines = answer_lines(answer)
+    stranger = [(_STRANGER, "yellow")] if ctx.person_id is None else []
+    return answer_output(answer, form, itertools.chain(lines, stranger))
 
 
 @household_command()
 @click.argument("period")
 @format_option
 @context_options(TIMELINE_RESULTS)
-def timeline(home: fr.FamilyRecall, period: str, form: str, **options: Any) -> Output | None:
+def timeline(home: fr.FamilyRecall, period: str, form: str, **options: Any) -> Output:
     """Show what is remembered of a time, in order, and which of its days hold nothing.
 
     PERIOD is a time in words, as in a question: "last week", "in March 2025", "since Christmas",
@@ -129,11 +120,8 @@ def timeline(home: fr.FamilyRecall, period: str, form: str, **options: Any) -> O
     ctx = context_of(home, options)
     home.warmup()
     answer = recall_period(home, ctx, period)
-    if form != "text":
-        click.echo(formatted(answer, form))
-        return None
-    known = home.memories.ids(ctx.person_id)
-    return Output(answer.to_json(), draw=lambda out: _print_timeline(out, answer, known))
+    lines = _timeline_lines(answer, home.memories.ids(ctx.person_id).short)
+    return answer_output(answer, form, lines)
 
 
 @household_command()
@@ -240,122 +228,103 @@ def understand(
 
 
 _STATUS_STYLES = {"ok": "bold green", "weak": "bold yellow", "no_match": "bold red"}
-
-
-def _headline(answer: Answer) -> str:
-    whole = ""
-    if answer.completeness is not None:
-        whole = f", about {100 * answer.completeness:.0f} % of it all"
-    sure = f"confidence {answer.confidence:.2f}{whole}"
-    return f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
-
-
 _STYLES = {"answer": "bold", "other": "", "remark": "yellow"}
-
-
 _STRANGER = (
     "Asked by nobody who lives here: only what every visitor may see was searched. To ask as "
     "somebody: --person ID, or FAMILY_RECALL_PERSON"
 )
 
 
-def print_answer(out: Console, answer: Answer, *, numbered: bool = False) -> None:
-    """Print an answer in plain words; ``numbered``: each memory of it with its rank."""
+def answer_lines(answer: Answer, *, numbered: bool = False) -> Iterator[Styled]:
+    """Yield an answer in plain words; ``numbered``: each memory of it with its rank."""
     for line in lines_of(answer):
         nothing = answer.status == "no_match" and line.kind == "other"
         style = _STATUS_STYLES[answer.status] if line.kind == "sureness" else _STYLES[line.kind]
         rank = f"  [{line.rank}]" if numbered and line.rank else ""
-        print_line(out, f"{line.text}{rank}", "dim" if nothing else style)
+        yield f"{line.text}{rank}", "dim" if nothing else style
 
 
-def _print_explained(out: Console, answer: Answer, known: ShortIds) -> None:
-    print_line(out, _headline(answer), _STATUS_STYLES[answer.status])
+def explained_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Styled]:
+    """Yield every result with its terms, and what was done when; ``short`` cuts ids."""
+    share = answer.completeness
+    whole = "" if share is None else f", about {100 * share:.0f} % of it all"
+    sure = f"confidence {answer.confidence:.2f}{whole}"
+    status = f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
+    yield status, _STATUS_STYLES[answer.status]
     if answer.uncovered:
-        print_line(out, f"nothing about {', '.join(answer.uncovered)}", "yellow")
+        yield f"nothing about {', '.join(answer.uncovered)}", "yellow"
     for change in answer.changed[:1]:
-        newer = known.short(change.replaced_by)
-        changed = f"changed on {change.since[:10]}: {newer} {change.reason}"
-        print_line(out, changed, "yellow")
+        newer = short(change.replaced_by)
+        yield f"changed on {change.since[:10]}: {newer} {change.reason}", "yellow"
     for key, value in answer.facts.items():
-        print_line(out, f"{key}: {value}", "bold")
+        yield f"{key}: {value}", "bold"
     for relation in answer.relations:
-        print_line(out, f"{relation}", "bold" if relation.answers else "")
+        yield f"{relation}", "bold" if relation.answers else ""
     for result in answer.results:
-        print_result(out, result, known)
-    for period in answer.timeline:
-        if not period.n_stored:
-            out.print(period.heading, style="yellow")
-    _print_trace(out, answer)
-    for name in answer.degraded:
-        print_line(out, f"without {name}", "yellow")
+        yield from result_lines(result, short)
+    yield from ((period.heading, "yellow") for period in answer.timeline if not period.n_stored)
+    yield f"strategy {answer.strategy}, mode {answer.mode}, profile {answer.profile}", ""
+    for span in answer.trace.spans:
+        counts = f"{span.n_in} in, {span.n_out} out"
+        yield f"ran      {span.stage:<18} {span.ms:8.2f} ms   {counts}", ""
+    for skip in answer.trace.skips:
+        yield f"skipped  {skip.stage:<18} {skip.detail}", ""
+    yield from ((f"without {name}", "yellow") for name in answer.degraded)
 
 
-def print_result(out: Console, result: Result, known: ShortIds) -> None:
-    """Print a memory with where it is from, and the terms of its score that are not 0."""
+def result_lines(result: Result, short: Callable[[str], str]) -> Iterator[Styled]:
+    """Yield a memory with where it is from, and the terms of its score that are not 0."""
     origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
-        newer = known.short(result.superseded_by)
+        newer = short(result.superseded_by)
         notes += f" (replaced by {newer}, which {result.superseded_because})"
     if result.reply_to:
         notes += f" (in reply to “{result.reply_to.text}”)"
     if result.copies:
         notes += f" (and {len(result.copies)} similar)"
-    print_line(out, f"{result.rank}. {result.text}", "bold")
-    print_line(
-        out,
-        f"   {origin or 'unknown author'}{notes}, in {result.space_id}, "
-        f"confidence {result.confidence:.2f}, id {known.short(result.doc_id)}",
+    yield f"{result.rank}. {result.text}", "bold"
+    yield (
+        (
+            f"   {origin or 'unknown author'}{notes}, in {result.space_id}, "
+            f"confidence {result.confidence:.2f}, id {short(result.doc_id)}"
+        ),
+        "",
     )
     for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
         if term.amount != 0.0:
-            out.print(
-                f"   {term.amount:+8.4f}  {term.feature:<20} {term.value:.4f} × {term.weight:.4f}"
-            )
+            product = f"{term.value:.4f} × {term.weight:.4f}"
+            yield f"   {term.amount:+8.4f}  {term.feature:<20} {product}", ""
     by_score = f", rank {result.rank_by_score} by it" if result.rank_by_score is not None else ""
-    print_line(out, f"   {result.score:+8.4f}  score{by_score}", "bold")
+    yield f"   {result.score:+8.4f}  score{by_score}", "bold"
 
 
-def _print_trace(out: Console, answer: Answer) -> None:
-    out.print(f"strategy {answer.strategy}, mode {answer.mode}, profile {answer.profile}")
-    for span in answer.trace.spans:
-        out.print(f"ran      {span.stage:<18} {span.ms:8.2f} ms   {span.n_in} in, {span.n_out} out")
-    for skip in answer.trace.skips:
-        print_line(out, f"skipped  {skip.stage:<18} {skip.detail}")
-
-
-def _print_timeline(out: Console, answer: Answer, known: ShortIds) -> None:
+def _timeline_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Styled]:
     results = {result.doc_id: result for result in answer.results}
     for period in answer.timeline:
-        out.print(period.heading, style="bold" if period.n_stored else "yellow")
+        yield period.heading, "bold" if period.n_stored else "yellow"
         for doc_id in period.doc_ids:
             with_day = period.first != period.last
-            print_line(out, _dated(results.pop(doc_id), known, with_day=with_day))
+            yield _dated(results.pop(doc_id), short, with_day=with_day), ""
     for result in results.values():
-        print_line(out, _dated(result, known))
-    print_line(out, _timeline_summary(answer))
-
-
-def _dated(result: Result, known: ShortIds, *, with_day: bool = True) -> str:
-    """Return a memory with its time and, unless its heading is that day, its day."""
-    at = dt.datetime.fromisoformat(result.occurred_at) if result.occurred_at else None
-    when = ""
-    if at is not None:
-        when += f"{at:%Y-%m-%d} " if with_day else ""
-        when += f"{at:%H:%M} " if at.time() != dt.time() else ""
-    author = f"{result.said_by}: " if result.said_by else ""
-    return f"  {when}{author}{result.text} ({known.short(result.doc_id)})"
-
-
-def _timeline_summary(answer: Answer) -> str:
-    n_stored = sum(period.n_stored for period in answer.timeline)
-    n_shown = len(answer.results)
-    if not n_shown:
-        return "nothing is remembered of that time"
+        yield _dated(result, short), ""
+    n_stored, n_shown = sum(period.n_stored for period in answer.timeline), len(answer.results)
     n_copies = sum(len(result.copies) for result in answer.results)
     of_all = f" of {n_stored:,}" if n_stored > n_shown else ""
     copies = f", and {n_copies:,} similar to one of them" if n_copies else ""
-    return f"{n_shown:,}{of_all} shown{copies}"
+    shown = f"{n_shown:,}{of_all} shown{copies}"
+    yield shown if n_shown else "nothing is remembered of that time", ""
+
+
+def _dated(result: Result, short: Callable[[str], str], *, with_day: bool = True) -> str:
+    """Return a memory with its time and, unless its heading is that day, its day."""
+    when = ""
+    if result.occurred_at:
+        at = dt.datetime.fromisoformat(result.occurred_at)
+        when += f"{at:%Y-%m-%d} " if with_day else ""
+        when += f"{at:%H:%M} " if at.time() != dt.time() else ""
+    author = f"{result.said_by}: " if result.said_by else ""
+    return f"  {when}{author}{result.text} ({short(result.doc_id)})"
 
 
 _BREADTH = {

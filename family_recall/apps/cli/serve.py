@@ -10,7 +10,7 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,17 +80,14 @@ _PORTS = click.IntRange(0, 65_535)
 )
 def mcp(
     db: Path,
-    person_id: str,
-    space_id: str | None,
-    aloud: bool,
     read_only: bool,
-    time_budget_ms: float,
     http: bool,
     port: int | None,
     token_file: Path | None,
     address: str | None,
     hosts: tuple[str, ...],
     token_in_url: bool,
+    **context: Any,
 ) -> None:
     """Serve a program that speaks MCP, which recalls and remembers as one person.
 
@@ -102,22 +99,19 @@ def mcp(
       family-recall mcp --person alice --read-only --http --port 8787
     """
     if not http and (port is not None or token_file or address or hosts or token_in_url):
-        raise click.UsageError(
-            "--port, --token-file, --bind, --allow-host and --token-in-url need --http"
-        )
+        flags = "--port, --token-file, --bind, --allow-host and --token-in-url"
+        raise click.UsageError(f"{flags} need --http")
     if address is not None and not hosts:
         raise click.UsageError("--bind needs --allow-host: the name by which others call it")
     server = import_extra("mcp", "mcp")
-    ctx = fr.RecallContext(
-        person_id=person_id, space_id=space_id, aloud=aloud, time_budget_ms=time_budget_ms
-    )
+    ctx = fr.RecallContext(**context)
     given_token = read_token(token_file) if http else None
     token = given_token or server.new_token()
 
     def ready(url: str) -> None:
         if token_in_url:
-            secret = token if given_token is None else "TOKEN"
-            click.echo(f"listening on {url}/{secret}/sse and {url}/{secret}/mcp", err=True)
+            url = f"{url}/{token if given_token is None else 'TOKEN'}"
+            click.echo(f"listening on {url}/sse and {url}/mcp", err=True)
             return
         click.echo(f"listening on {url}/mcp", err=True)
         if given_token is None:
@@ -146,9 +140,7 @@ def mcp(
 @budget_option(SERVER_BUDGET_MS)
 @option("--port", "N", "where to listen, 0 for any free port", type=_PORTS, default=0)
 @click.option("--no-open", is_flag=True, help="print the link, and open no browser")
-def browse(
-    db: Path, person_id: str, read_only: bool, time_budget_ms: float, port: int, no_open: bool
-) -> None:
+def browse(db: Path, read_only: bool, port: int, no_open: bool, **context: Any) -> None:
     """Browse and edit a household's memories in the browser, as one person.
 
     Pages for this machine alone, until Ctrl-C. The link opens them once, in one browser.
@@ -157,8 +149,7 @@ def browse(
       family-recall browse --person alice --db family.db
       family-recall browse --person alice --read-only --no-open --port 8788
     """
-    ctx = fr.RecallContext(person_id=person_id, time_budget_ms=time_budget_ms)
-    show(db, ctx, read_only=read_only, port=port, no_open=no_open)
+    show(db, fr.RecallContext(**context), read_only=read_only, port=port, no_open=no_open)
 
 
 def show(

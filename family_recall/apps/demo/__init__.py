@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
+from family_recall.apps.cli.recall import explained_lines
 from family_recall.apps.demo.household import (
     AMPLE_MS,
     KINSHIP,
@@ -27,13 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-    from family_recall.types import Answer, Result
+    from family_recall.types import Answer
 
 __all__ = ["MEMORIES", "NOW", "SCENES", "Scene", "ask", "ask_own", "furnished", "run"]
 
 WIDTH = 96
-N_TERMS = 3
-FIRST = {"plan": 0, "lexical": 1, "embed": 2}
 NAMES = {person.person_id: person.name for person in PEOPLE}
 
 
@@ -101,9 +100,8 @@ def screen(scene: Scene, answer: Answer, explain: bool = False) -> Iterator[str]
         yield from _wrapped(line.replace(str(Path(tempfile.gettempdir())), "…"), "  ", "    ")
     yield f"  {_time(scene, answer)}"
     if explain:
-        for result in answer.results:
-            yield from _result(result)
-        yield from _trace(answer)
+        for line, _ in explained_lines(answer, str):
+            yield from _wrapped(line, "  ", "     ")
     yield f"  ↳ {scene.look_for}"
 
 
@@ -113,30 +111,6 @@ def _time(scene: Scene, answer: Answer) -> str:
     if answer.used_time_ms <= scene.time_budget_ms:
         return f"It took {took}; {scene.time_budget_ms:,.0f} ms were allowed."
     return f"It took {took} and not {scene.time_budget_ms:,.0f} ms: words are searched in any case."
-
-
-def _result(result: Result) -> Iterator[str]:
-    who = result.said_by or "somebody"
-    line = f"{who}, {(result.occurred_at or '')[:10]}: {result.text}"
-    yield from _wrapped(line, f"  {result.rank}. ", "     ")
-    *terms, confidence = result.reasons
-    more = ("…",) if len(terms) > N_TERMS else ()
-    yield f"       {'; '.join((*terms[:N_TERMS], *more, confidence))}"
-    if result.rationale:
-        yield f"       by way of {' → '.join(result.rationale.path)}"
-
-
-def _trace(answer: Answer) -> Iterator[str]:
-    # Word search and embedding run in parallel and end in either order.
-    spans = sorted(answer.trace.spans, key=lambda span: FIRST.get(span.stage, len(FIRST)))
-    ran = ", ".join(f"{span.stage} {span.ms:.1f} ms" for span in spans)
-    yield from _wrapped(f"ran: {ran}", "  ", "    ")
-    without = [name.partition(":")[0] for name in answer.degraded]
-    for skip in answer.trace.skips:
-        if skip.stage not in without:
-            yield f"  skipped: {skip.stage} ({skip.detail})"
-    if without:
-        yield f"  without: {', '.join(without)}"
 
 
 def _wrapped(text: str, first: str, later: str) -> list[str]:

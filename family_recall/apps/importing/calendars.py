@@ -15,6 +15,7 @@ from family_recall.apps.importing.drafts import (
     Reading,
     ReadSettings,
     digest,
+    distinct,
     library,
     visible,
 )
@@ -102,11 +103,7 @@ def _single(
     uid: str, events: Sequence[icalendar.Component], where: str, zone: dt.tzinfo
 ) -> Iterator[Draft | LeftOut]:
     """Yield the newest version of an event, and moved occurrences whose series is not there."""
-    newest: dict[str, icalendar.Component] = {}
-    for event in events:
-        key = _key(uid, event)
-        if key not in newest or _sequence(newest[key]) <= _sequence(event):
-            newest[key] = event
+    newest = {_key(uid, event): event for event in sorted(events, key=_sequence)}
     for key, event in newest.items():
         yield _draft(key, event, where, zone)
 
@@ -129,12 +126,14 @@ def _repeated(
     occurrences: list[icalendar.Component] = []
     try:
         # A rule of hours or seconds has millions; following it would take as long.
-        query = None if any(map(_within_days, events)) else repeats.of(series)
-        if query is not None:
-            occurrences = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
-        if query is not None and not occurrences:
-            following = query.between(now, now + NEXT_WITHIN)
-            occurrences = sorted(following, key=lambda event: _key(uid, event))[:1]
+        if not any(map(_within_days, events)):
+            query = repeats.of(series)
+            occurrences = (
+                query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+                or sorted(
+                    query.between(now, now + NEXT_WITHIN), key=lambda event: _key(uid, event)
+                )[:1]
+            )
     except Exception as error:  # noqa: BLE001 -- see _calendars
         raise DatasetError(f"{where}: the event's rule cannot be followed ({error})") from None
     drafts: dict[str, Draft | LeftOut] = {}
@@ -161,7 +160,7 @@ def _within_days(event: icalendar.Component) -> bool:
 
 
 def _draft(
-    key: str, event: icalendar.Component, where: str, zone: dt.tzinfo, rule: str = ""
+    key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = ""
 ) -> Draft | LeftOut:
     if str(event.get("STATUS", "")).upper() == "CANCELLED":
         return LeftOut(where, CANCELLED)
@@ -179,10 +178,9 @@ def _draft(
     fields: dict[str, object] = {
         "occurred_at": _local(start, zone),
         "category": "event",
-        "labels": _categories(event),
+        "labels": distinct(event.categories),
+        "url": _words(event, "URL") or None,
     }
-    if url := _words(event, "URL"):
-        fields["url"] = url
     return Draft(key, where, f"{text}\n{description}".strip(), fields=fields)
 
 
@@ -289,13 +287,6 @@ def _words(event: icalendar.Component, name: str) -> str:
     return visible(str(value)).strip()
 
 
-def _categories(event: icalendar.Component) -> tuple[str, ...]:
-    values = event.get("CATEGORIES", [])
-    lists = values if isinstance(values, list) else [values]
-    words = (visible(str(word)).strip() for some in lists for word in getattr(some, "cats", [some]))
-    return tuple(dict.fromkeys(word for word in words if word))
-
-
 def _uid(event: icalendar.Component) -> str:
     uid = _words(event, "UID")
     return uid or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
@@ -308,9 +299,9 @@ def _sequence(event: icalendar.Component) -> int:
 
 def _line_of(text: str, fragment: str) -> int:
     """Return the line of a fragment, or of the part of it that stands on one line; else 1."""
-    at = text.find(fragment) if fragment else -1
+    at = text.find(fragment)
     if at < 0:
-        at = text.find(fragment[:40]) if fragment else -1
+        at = text.find(fragment[:40])
     return text.count("\n", 0, max(at, 0)) + 1
 
 

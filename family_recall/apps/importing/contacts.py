@@ -15,6 +15,7 @@ from family_recall.apps.importing.drafts import (
     Reading,
     ReadSettings,
     digest,
+    distinct,
     library,
     visible,
 )
@@ -26,17 +27,12 @@ UNREADABLE = "birthdays and anniversaries that are no date"
 _WHAT = {"tel": "phone number", "email": "e-mail address", "adr": "address", "url": "web page"}
 _DATES = {"bday": "birthday", "anniversary": "anniversary", "x-anniversary": "anniversary"}
 _LABELS = {"cell": "mobile", "iphone": "mobile", "home": "home", "work": "work", "fax": "fax"}
-_ROLES = {
-    **{
-        role: role
-        for role in (
-            "spouse partner child parent sibling friend neighbour colleague mother father brother "
-            "sister son daughter manager assistant"
-        ).split()
-    },
-    "co-worker": "colleague",
-    "neighbor": "neighbour",
-}
+_KINDS = (
+    "spouse partner child parent sibling friend neighbour colleague mother father brother sister "
+    "son daughter manager assistant"
+)
+_ROLES = {role: role for role in _KINDS.split()}
+_ROLES |= {"co-worker": "colleague", "neighbor": "neighbour"}
 _BEGIN = re.compile(r"^BEGIN:VCARD", re.MULTILINE | re.IGNORECASE)
 _LINK = re.compile(r"[a-z]+:", re.IGNORECASE)
 _LABEL = re.compile(r"_\$!<(.*)>!\$_")
@@ -60,9 +56,6 @@ def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
 
     Each phone number, address and so on is a fact, under the contact's UID, or its name, and what
     it is: a number that changes is a new version of the same. RELATED states a relation, too.
-
-    Raises:
-        DatasetError: If it is no such file; the message names the line.
     """
     del settings
     cards = _cards(text, name)
@@ -72,8 +65,7 @@ def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     def items() -> Iterator[Draft | LeftOut]:
         keys = ContentKeys()
         for card, at in zip(cards, begins, strict=False):
-            line_no = text.count("\n", 0, at) + 1
-            where = f"{name}:{line_no}"
+            where = f"{name}:{text.count(chr(10), 0, at) + 1}"
             if not _name_of(card):
                 yield LeftOut(where, NO_NAME)
                 continue
@@ -149,12 +141,11 @@ def _relations(card: Any, names: Mapping[str, str], where: str) -> Iterator[_Fac
 
 
 def _draft(key: str, card: Any, fact: _Fact, where: str) -> Draft:
-    labels = card.contents["categories"][0].value if "categories" in card.contents else ()
-    words = labels if isinstance(labels, list) else str(labels).split(",") if labels else []
+    labels = card.contents["categories"][0].value if "categories" in card.contents else []
     fields: dict[str, object] = {
         "kind": "fact",
         "category": "family" if fact.relation else "identity",
-        "labels": tuple(dict.fromkeys(w for w in (visible(str(x)).strip() for x in words) if w)),
+        "labels": distinct(labels if isinstance(labels, list) else str(labels).split(",")),
     }
     if fact.value and not fact.relation:
         key_words = f"{_name_of(card)} {fact.what}".casefold().split()

@@ -119,6 +119,12 @@ def digest(*parts: str) -> str:
     return hashlib.blake2b(sized, digest_size=8).hexdigest()
 
 
+def distinct(words: Iterable[object]) -> tuple[str, ...]:
+    """Return words that are not blank, each once, as labels of a memory."""
+    stripped = (visible(str(word)).strip() for word in words)
+    return tuple(dict.fromkeys(word for word in stripped if word))
+
+
 def visible(text: str) -> str:
     """Return a text without characters that only steer its direction, or are no characters."""
     return _INVISIBLE.sub("", text).replace("\0", "").encode("utf-8", "replace").decode()
@@ -135,11 +141,7 @@ _BYTE_ORDER_MARKS = (
 
 
 def text_of(path: Path) -> str:
-    r"""Return the text of a file, its lines ended by ``\n``.
-
-    Raises:
-        DatasetError: If it cannot be read, is too large, or is not UTF-8 or UTF-16.
-    """
+    r"""Return the text of a file, its lines ended by ``\n``; see :func:`decoded`."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -149,11 +151,7 @@ def text_of(path: Path) -> str:
 
 
 def zipped_text(path: Path) -> tuple[str, str]:
-    """Return the one text file of a zip archive, and its name behind the archive's.
-
-    Raises:
-        DatasetError: If there is none, or more than one, or the archive cannot be read.
-    """
+    """Return the one text file of a zip archive, and its name behind the archive's."""
     try:
         with zipfile.ZipFile(path) as archive:
             texts = [info for info in archive.infolist() if info.filename.endswith(".txt")]
@@ -212,11 +210,7 @@ def _unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
 
 
 def library(name: str) -> Any:
-    """Return a module of the extra ``import``.
-
-    Raises:
-        DatasetError: If it is not installed; the message says how to.
-    """
+    """Return a module of the extra ``import``; without it, the error says how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -47,13 +47,9 @@ log = logging.getLogger("family_recall")
 def build(home: FamilyRecall, ctx: RecallContext, *, read_only: bool = False) -> Server[Any]:
     """Build a server whose calls all run in ``ctx``.
 
-    An error of the library becomes the tool's error, in the library's own words. The SDK's
-    tracing to OpenTelemetry is switched off.
-
-    Args:
-        home: The household; it has to outlive the server.
-        ctx: Who asks, from where, and at what cost. No argument of a tool can change who.
-        read_only: Whether the tools that write are left out.
+    The household has to outlive the server. No argument of a tool can change who asks. An error of
+    the library becomes the tool's error, in the library's own words. The SDK's tracing to
+    OpenTelemetry is switched off.
     """
     tools = [
         types.Tool.model_validate(tool) for tool in llm_tools.schema("mcp", read_only=read_only)
@@ -148,7 +144,7 @@ class Token:
 
 
 class _Events:
-    """The older transport: a stream of events, and the messages that belong to it."""
+    """The older transport: a stream of events, and the messages that are posted to it."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
@@ -158,32 +154,14 @@ class _Events:
             max_request_body_size=MAX_CALL_BYTES,
         )
 
-    def routes(self) -> list[Route]:
-        """Return where the stream is opened, and where messages are posted."""
-        return [
-            Route(SSE_PATH, endpoint=_App(self._connect), methods=["GET"]),
-            Route(
-                _MESSAGES_PATH,
-                endpoint=_App(self._transport.handle_post_message),
-                methods=["POST"],
-            ),
-        ]
-
-    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open the stream, or take a message for it."""
+        if scope["method"] == "POST":
+            await self._transport.handle_post_message(scope, receive, send)
+            return
         async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
             options = self._server.create_initialization_options()
             await self._server.run(incoming, outgoing, options)
-
-
-class _App:
-    """An ASGI application that a route takes for one, which it does not a bound method."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on."""
-        await self._app(scope, receive, send)
 
 
 def application(
@@ -196,15 +174,9 @@ def application(
     """Return the server as an ASGI application at ``/mcp``, without state between requests.
 
     Refused, in this order: a missing or wrong token (401), a Host that is not this machine's nor
-    one of ``hosts`` (421), an Origin other than this machine's (403), a body of more than 64 KiB
-    (413).
-
-    Args:
-        server: What to serve.
-        token: What every request has to carry.
-        hosts: Other names, without a port, under which it is reached.
-        token_in_url: Whether a path may begin with the token, instead of a header that carries it;
-            then ``/TOKEN/sse`` speaks the older transport.
+    one of ``hosts``, names without a port (421), an Origin other than this machine's (403), a body
+    of more than 64 KiB (413). With ``token_in_url`` a path may begin with the token, instead of a
+    header that carries it; then ``/TOKEN/sse`` speaks the older transport.
 
     Raises:
         InvalidRequestError: If the token is short, or cannot stand in a header, or in a URL.
@@ -212,6 +184,11 @@ def application(
     localhost.check_token(token)
     if token_in_url and not _IN_URL.fullmatch(token):
         raise InvalidRequestError("a token in a URL is of letters, digits, '-', '_', '.' and '~'")
+    events = _Events(server)
+    routes = [
+        Route(SSE_PATH, endpoint=events, methods=["GET"]),
+        Route(_MESSAGES_PATH, endpoint=events, methods=["POST"]),
+    ]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         json_response=True,
@@ -219,7 +196,7 @@ def application(
         max_request_body_size=MAX_CALL_BYTES,
         # KnownHostsOnly checks Host and Origin before a body is read.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-        custom_starlette_routes=_Events(server).routes() if token_in_url else None,
+        custom_starlette_routes=routes if token_in_url else None,
     )
     return Token(localhost.KnownHostsOnly(app, hosts), token, in_url=token_in_url)
 
@@ -234,16 +211,9 @@ def serve_http(
     hosts: Collection[str] = (),
     token_in_url: bool = False,
 ) -> None:
-    """Serve until stopped.
+    """Serve :func:`application` at a port, 0 for any free one, until stopped.
 
-    Args:
-        server: What to serve.
-        token: What every request has to carry.
-        port: Where to listen; 0 for any free port.
-        ready: Called with the URL, without a path, once requests are accepted.
-        address: The address of this machine to listen at.
-        hosts: As of :func:`application`.
-        token_in_url: As of :func:`application`.
+    ``ready`` is called with the URL, without a path, once requests are accepted.
     """
     app = application(server, token, hosts=hosts, token_in_url=token_in_url)
     localhost.serve(app, port, ready, address=address)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 import anyio.to_thread
@@ -39,6 +39,8 @@ Show = Callable[[Reader, QueryParams], Page | str]
 """Makes a page from the parameters of a link; a text is a whole page of its own."""
 Change = Callable[[Reader, QueryParams, QueryParams], Page | str]
 """Does what a form asks (link, form); returns where to go next, or the form with its errors."""
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 READING: Mapping[str, Show] = {
     "/": browse.search_page,
@@ -80,11 +82,8 @@ def application(reader: Reader, token: str) -> ASGIApp:
 
     Refused, in this order: a Host other than this machine's (421), an Origin other than this
     machine's (403), a request without the cookie (401), a form of another page (403), a form
-    without the token of these pages (403), more than 16 MB (413).
-
-    Raises:
-        InvalidRequestError: If the reader is anonymous, or the token is short.
-        UnknownPersonError: If there is no such person.
+    without the token of these pages (403), more than 16 MB (413). An anonymous or unknown reader
+    is refused at once.
     """
     localhost.check_token(token)
     if reader.ctx.person_id is None:
@@ -111,19 +110,16 @@ def application(reader: Reader, token: str) -> ASGIApp:
 
 
 def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address until stopped.
+    """Serve on this machine's own address, at a port or 0 for any free one, until stopped.
 
-    Args:
-        reader: Who reads which household.
-        port: Where to listen; 0 for any free port.
-        ready: Called with the link that opens the pages, once requests are accepted.
+    ``ready`` is called with the link that opens the pages, once requests are accepted.
     """
     token = localhost.new_token()
     app = application(reader, token)
     localhost.serve(app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}"))
 
 
-def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Callable[[Request], object]:
+def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         page = await _run(functools.partial(show, reader, request.query_params), threads)
         done = request.query_params.get("done", "")
@@ -132,18 +128,15 @@ def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Callable
     return endpoint
 
 
-def _post(
-    change: Change, reader: Reader, threads: anyio.CapacityLimiter
-) -> Callable[[Request], object]:
+def _post(change: Change, reader: Reader, threads: anyio.CapacityLimiter) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         body = await _body(request)
         if body is None:
             return _response(_error(413, f"More than {MAX_FORM_BYTES:,} bytes were sent."), reader)
         # A form is encoded like the part of a link after its question mark.
         form = QueryParams(body)
-        if not secrets.compare_digest(
-            form.get(FORM_TOKEN, "").encode(), reader.form_token.encode()
-        ):
+        sent_token = form.get(FORM_TOKEN, "").encode()
+        if not secrets.compare_digest(sent_token, reader.form_token.encode()):
             why = "This form belongs to another session. Nothing was changed."
             return _response(_error(403, why), reader)
         result = await _run(functools.partial(change, reader, request.query_params, form), threads)

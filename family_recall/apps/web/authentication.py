@@ -33,13 +33,7 @@ _HEADERS = {
 
 @dataclass(slots=True)
 class SessionAuthentication:
-    """Middleware that admits one browser.
-
-    Args:
-        app: The pages.
-        token: The token in the link.
-        session: The value of the cookie.
-    """
+    """Middleware that admits one browser: the link has the token, the cookie the session."""
 
     app: ASGIApp
     token: str

@@ -7,6 +7,7 @@ import dataclasses
 import datetime as dt
 import itertools
 from collections.abc import Mapping
+from typing import Any
 
 from starlette.datastructures import QueryParams
 
@@ -25,11 +26,7 @@ FILTERS = ("space", "kind", "author", "first", "last")
 def narrowed(
     reader: Reader, params: QueryParams, spaces: Mapping[str, AccessibleSpace]
 ) -> RecallContext:
-    """Return the reader's context, narrowed to the space, kind and author of a link.
-
-    Raises:
-        InvalidRequestError: If there is no such kind.
-    """
+    """Return the reader's context, narrowed to the space, kind and author of a link."""
     space_id, kind, author = (param(params, name) or None for name in FILTERS[:3])
     accessible = spaces.get(space_id or "")
     return dataclasses.replace(
@@ -45,11 +42,7 @@ def narrowed(
 
 
 def days_of(params: QueryParams) -> tuple[dt.date | None, dt.date | None]:
-    """Return the first and the last day of a link, both included.
-
-    Raises:
-        InvalidRequestError: If one is not a day, or the last comes before the first.
-    """
+    """Return the first and the last day of a link, both included."""
     first, last = (_day(param(params, name)) for name in FILTERS[3:])
     if first and last and last < first:
         raise InvalidRequestError(f"the days go from {first} to {last}; swap them")
@@ -61,9 +54,10 @@ def filter_values(params: QueryParams, *more: str) -> dict[str, str]:
     return {name: param(params, name) for name in (*FILTERS, *more)}
 
 
-def author_names(reader: Reader) -> list[str]:
-    """Return the names of the people whom the reader knows, to choose an author from."""
-    return [person.name for person in reader.home.people.all(reader.person_id)]
+def _choices(reader: Reader, spaces: Mapping[str, AccessibleSpace]) -> dict[str, Any]:
+    """Return what a list or a search may be narrowed to."""
+    people = [person.name for person in reader.home.people.all(reader.person_id)]
+    return {"spaces": spaces, "kinds": KINDS, "people": people}
 
 
 def _day(text: str) -> dt.date | None:
@@ -94,22 +88,18 @@ def browse_page(reader: Reader, params: QueryParams) -> Page:
     return Page(
         "browse.jinja",
         {
-            "spaces": spaces,
-            "kinds": KINDS,
-            "people": author_names(reader),
+            **_choices(reader, spaces),
             "filters": filter_values(params, "about"),
             "listing": listing,
             "days": itertools.groupby(listing.memories, lambda memory: memory.moment.date()),
             "years": itertools.groupby(listing.months, lambda month: month[0].year),
             "months_open": len(listing.months) <= _MAX_OPEN_MONTHS,
-            "last_day": _last_day,
+            "last_day": lambda month: month.replace(
+                day=calendar.monthrange(month.year, month.month)[1]
+            ),
             "newer": max(offset - PAGE_SIZE, 0),
         },
     )
-
-
-def _last_day(month: dt.date) -> dt.date:
-    return month.replace(day=calendar.monthrange(month.year, month.month)[1])
 
 
 def _offset(text: str) -> int:
@@ -125,22 +115,17 @@ MAX_NAMES = 60
 
 def people_page(reader: Reader, _: QueryParams) -> Page:
     """Show the household as one person may see it."""
-    guardians = reader.home.people.guardians()
     people = reader.home.people.all(reader.person_id)
     names = {person.person_id: person.name for person in people}
-    return Page(
-        "people.jinja",
-        {
-            "spaces": reader.spaces(),
-            "people": people,
-            "children": [
-                names.get(child, child)
-                for child, theirs in guardians.items()
-                if reader.person_id in theirs
-            ],
-            "names": reader.home.memories.entities(reader.ctx, limit=MAX_NAMES),
-        },
-    )
+    guardians = reader.home.people.guardians().items()
+    children = [names.get(child, child) for child, of in guardians if reader.person_id in of]
+    view = {
+        "spaces": reader.spaces(),
+        "people": people,
+        "children": children,
+        "names": reader.home.memories.entities(reader.ctx, limit=MAX_NAMES),
+    }
+    return Page("people.jinja", view)
 
 
 MAX_QUESTION_CHARS = 2000
@@ -157,9 +142,7 @@ def search_page(reader: Reader, params: QueryParams) -> Page:
         "max_question_chars": MAX_QUESTION_CHARS,
         "filters": filter_values(params),
         "more": param(params, "more"),
-        "kinds": KINDS,
-        "spaces": spaces,
-        "people": author_names(reader),
+        **_choices(reader, spaces),
     }
     if not question:
         newest = reader.home.memories.page(reader.ctx, limit=N_NEWEST)

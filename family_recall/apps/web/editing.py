@@ -183,12 +183,7 @@ def _written(spec: FieldSpec, version: StoredVersion) -> str:
 
 
 def _parsed(spec: FieldSpec, value: str) -> Any:
-    """Return what a control's value means as the value of the field.
-
-    Raises:
-        InvalidMemoryError: If it is not a number where one is needed.
-        ValueError: If it is not a moment where one is needed.
-    """
+    """Return what a control's value means as the value of the field."""
     if spec.type == "texts":
         return tuple(line.strip() for line in value.split("\n") if line.strip())
     if spec.type == "moment":
@@ -235,16 +230,10 @@ def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
 def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
     """Remove a relation that is shown with a memory."""
     detail = find(reader, params)
-    wanted = {
-        name: params[name]
-        for name in ("subject", "relation", "object", "since")
-        if params.get(name)
-    }
-    matches = [
-        relation
-        for relation in itertools.chain(*relations_of(reader, detail))
-        if relation_params(relation) == wanted
-    ]
+    names = ("subject", "relation", "object", "since")
+    wanted = {name: params[name] for name in names if params.get(name)}
+    known = itertools.chain(*relations_of(reader, detail))
+    matches = [relation for relation in known if relation_params(relation) == wanted]
     change = reader.changes.unrelate(matches)
     text = "The relation is removed. The memories it was based on stay."
     then = memory_link(detail.current.memory)
@@ -252,12 +241,7 @@ def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
 
 
 def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
-    """Undo the change that a link names; return the link to the page it was made from.
-
-    Raises:
-        InvalidRequestError: If it was undone before, or was done before the pages were opened.
-        ConflictError: If what was changed has changed again since; it stays as it is.
-    """
+    """Undo the change that a link names; return the link to the page it was made from."""
     number = param(params, "done")
     done = reader.done.pop(number, None)
     if done is None or done.change is None:

@@ -7,7 +7,7 @@ import datetime as dt
 from starlette.datastructures import QueryParams
 
 from family_recall.apps.web.memory import find, memory_link
-from family_recall.apps.web.pages import Page, Reader, link, moment_text, param
+from family_recall.apps.web.pages import Page, Reader, link, param
 from family_recall.errors import InvalidRequestError, NotTheirsError
 from family_recall.types import Memory, Receipt, Selection
 
@@ -21,11 +21,7 @@ _MAX_RECEIPTS = 200
 
 
 def page(reader: Reader, params: QueryParams) -> Page:
-    """Show exactly what would go; nothing is changed.
-
-    Raises:
-        NotTheirsError: If the memory is another's.
-    """
+    """Show exactly what would go; nothing is changed."""
     memory = find(reader, params).current.memory
     plan = reader.home.forget(_selection(memory), person_id=reader.person_id, dry_run=True)
     if plan.held_back or not plan.doc_ids:
@@ -109,4 +105,5 @@ def _trash_until(reader: Reader, receipt: Receipt) -> str | None:
 
 
 def _moment(reader: Reader, iso: str) -> str:
-    return moment_text(dt.datetime.fromisoformat(iso).astimezone(reader.home.zone))
+    moment = dt.datetime.fromisoformat(iso).astimezone(reader.home.zone)
+    return f"{moment.day} {moment:%B %Y, %H:%M}"

@@ -29,9 +29,7 @@ _ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
 
 
 class KnownHostsOnly:
-    """Middleware that passes on requests sent to this machine under one of its own names.
-
-    Or under one of ``hosts``, with any port.
+    """Middleware that passes on requests sent to one of this machine's own names, or of ``hosts``.
 
     A page elsewhere may resolve its own name to this machine (DNS rebinding); its browser then
     still sends that name as the Host, and the page's address as the Origin.
@@ -71,11 +69,7 @@ def new_token() -> str:
 
 
 def check_token(token: str) -> None:
-    """Refuse a token that is easily guessed.
-
-    Raises:
-        InvalidRequestError: If it is short, or cannot stand in a header.
-    """
+    """Refuse a token that is easily guessed, or cannot stand in a header."""
     if len(token) < MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable():
         raise InvalidRequestError(
             f"a token is {MIN_TOKEN_CHARS} or more printable ASCII characters; make one with: "
@@ -91,15 +85,10 @@ def serve(app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str
 def local_server(
     app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST
 ) -> uvicorn.Server:
-    """Return a server, to be run.
+    """Return a server at a port, 0 for any free one, and an address of this machine.
 
-    Args:
-        app: What to serve.
-        port: Where to listen; 0 for any free port.
-        ready: Called with ``http://127.0.0.1:…``, without a final slash, once requests are
-            accepted.
-        address: The address of this machine to listen at; its own, which no other machine
-            reaches, when left out.
+    ``ready`` is called with ``http://127.0.0.1:…``, without a final slash, once requests are
+    accepted.
     """
     config = uvicorn.Config(
         app,

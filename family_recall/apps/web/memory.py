@@ -6,7 +6,6 @@ import dataclasses
 import difflib
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import QueryParams
@@ -20,7 +19,6 @@ from family_recall.types import (
     RecallContext,
     Relation,
     Result,
-    StoredVersion,
 )
 
 NOT_EDITABLE = "Only the person who said this, or an owner of its space, may edit it."
@@ -42,8 +40,8 @@ def page(reader: Reader, params: QueryParams) -> Page:
             "memory": memory,
             "is_editable": is_editable(reader, memory),
             "not_editable": NOT_EDITABLE,
-            "stated": _removable(reader, memory, stated),
-            "known": _removable(reader, memory, known),
+            "stated": list(_removable(reader, memory, stated)),
+            "known": list(_removable(reader, memory, known)),
             "links": itertools.groupby(
                 sorted(detail.links, key=lambda pair: pair[0]), lambda pair: pair[0]
             ),
@@ -54,23 +52,14 @@ def page(reader: Reader, params: QueryParams) -> Page:
 
 
 def find(reader: Reader, params: QueryParams) -> MemoryDetail:
-    """Return the memory that a link names.
-
-    Raises:
-        UnknownMemoryError: If there is none that the reader may see.
-    """
+    """Return the memory that a link names, of those that the reader may see."""
     return reader.home.memories.get(
         params.get("id", ""), reader.ctx, space_id=param(params, "space") or None
     )
 
 
 def find_editable(reader: Reader, params: QueryParams) -> MemoryDetail:
-    """Return the memory that a link names and the reader may edit.
-
-    Raises:
-        NotTheirsError: If it is another's.
-        UnknownMemoryError: If there is none that they may see.
-    """
+    """Return the memory that a link names; refuse one that the reader may not edit."""
     detail = find(reader, params)
     if not is_editable(reader, detail.current.memory):
         raise NotTheirsError(NOT_EDITABLE)
@@ -103,31 +92,22 @@ def relations_of(reader: Reader, detail: MemoryDetail) -> tuple[list[Relation], 
 
 def relation_params(relation: Relation) -> dict[str, str]:
     """Return the parameters by which a link names one of a memory's relations."""
-    since = relation.valid_from.isoformat() if relation.valid_from else None
-    params = {
-        "subject": relation.subject,
-        "relation": relation.relation,
-        "object": relation.object,
-        "since": since,
-    }
-    return {name: value for name, value in params.items() if value}
+    params = {name: getattr(relation, name) for name in ("subject", "relation", "object")}
+    if relation.valid_from:
+        params["since"] = relation.valid_from.isoformat()
+    return params
 
 
 def _removable(
     reader: Reader, memory: Memory, relations: list[Relation]
-) -> list[tuple[Relation, str | None]]:
-    """Return relations, each with where the form that removes it goes."""
-    return [
-        (relation, None if reader.read_only else _removal(reader, memory, relation))
-        for relation in relations
-    ]
-
-
-def _removal(reader: Reader, memory: Memory, relation: Relation) -> str | None:
-    """Return where the form that removes a relation goes; None where the reader may not."""
-    if not reader.home.relations.may_remove(relation, person_id=reader.person_id):
-        return None
-    return memory_link(memory, "/unrelate", **relation_params(relation))
+) -> Iterator[tuple[Relation, str | None]]:
+    """Yield relations, each with where the form that removes it goes; None where there is none."""
+    for relation in relations:
+        may = not reader.read_only and reader.home.relations.may_remove(
+            relation, person_id=reader.person_id
+        )
+        to = memory_link(memory, "/unrelate", **relation_params(relation)) if may else None
+        yield relation, to
 
 
 def _similar(reader: Reader, memory: Memory) -> Mapping[str, Any]:
@@ -159,29 +139,18 @@ _MAX_COMPARED_WORDS = 600
 """The time of a comparison grows with the square of the words."""
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierVersion:
-    """One version that was replaced.
+def earlier_versions(detail: MemoryDetail) -> list[dict[str, Any]]:
+    """Return the versions that a memory replaced, the newest first.
 
-    Args:
-        version: The version itself.
-        pieces: Its text in pieces, each ``same``, ``removed`` by the next version or ``added``.
-        changes: Other fields that changed: name, value here, value in the next version.
+    Each has its text in ``pieces``, (``same``, ``removed`` by the next version or ``added``, text),
+    and the other fields that changed: name, value here, value in the next version.
     """
-
-    version: StoredVersion
-    pieces: tuple[tuple[str, str], ...]
-    changes: tuple[tuple[str, str, str], ...]
-
-
-def earlier_versions(detail: MemoryDetail) -> list[EarlierVersion]:
-    """Return the versions that a memory replaced, the newest first."""
     return [
-        EarlierVersion(
-            older,
-            tuple(_compared(older.memory.text, newer.memory.text)),
-            tuple(_changes(older.memory, newer.memory)),
-        )
+        {
+            "version": older,
+            "pieces": list(_compared(older.memory.text, newer.memory.text)),
+            "changes": list(_changes(older.memory, newer.memory)),
+        }
         for newer, older in itertools.pairwise([detail.current, *detail.earlier])
     ]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from starlette.datastructures import URL, QueryParams
@@ -23,15 +22,8 @@ _MAX_DONE = 100
 """Changes of one session that can still be undone; earlier ones are forgotten first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What was just done, as the next page says it.
-
-    Args:
-        text: A sentence.
-        change: Undoes it; None where there is nothing to undo.
-        back: The page to return to once it is undone.
-    """
+class Done(NamedTuple):
+    """What was just done, in a sentence; what undoes it, if anything; where to go then."""
 
     text: str
     change: Change | None
@@ -45,7 +37,6 @@ class Reader:
     Args:
         home: The household; it has to outlive the server.
         ctx: Who asks, and what a question may cost. Nothing a page sends can change who.
-        read_only: Whether nothing can be edited.
         household: What the household is called where no shared space has a name.
         form_token: What every form has to carry.
         done: What was done since the pages were opened, by the number in the link.
@@ -80,31 +71,22 @@ class Reader:
         # The space that everybody may enter speaks for the household.
         shared.sort(key=lambda space: space.kind != "household")
         people = {p.person_id: p.name for p in self.home.people.all(self.person_id)}
-        return (
-            (shared[0].name if shared else None) or self.household,
-            people.get(self.person_id, self.person_id),
-        )
+        household = shared[0].name if shared else None
+        return household or self.household, people.get(self.person_id, self.person_id)
 
     def spaces(self) -> dict[str, AccessibleSpace]:
         """Return the spaces they may enter, by id, each with a name to show."""
-        return {
-            accessible.space.space_id: msgspec.structs.replace(
-                accessible,
-                space=dataclasses.replace(
-                    accessible.space, name=_space_name(accessible, self.person_id)
-                ),
-            )
-            for accessible in self.home.spaces.accessible(self.person_id)
-        }
+        shown = {}
+        for accessible in self.home.spaces.accessible(self.person_id):
+            name = _space_name(accessible, self.person_id)
+            space = dataclasses.replace(accessible.space, name=name)
+            shown[space.space_id] = msgspec.structs.replace(accessible, space=space)
+        return shown
 
     def note(self, text: str, then: str, change: Change | None = None, back: str = "") -> str:
         """Remember what was done; return the link to the page that says so and offers to undo it.
 
-        Args:
-            text: A sentence.
-            then: The page to show next.
-            change: How to undo it.
-            back: The page to return to once it is undone; ``then``, when left out.
+        ``then`` is the page to show next, and once it is undone, unless ``back`` is.
         """
         number = str(next(self._numbers))
         self.done[number] = Done(text, change, back or then)
@@ -178,8 +160,3 @@ def _space_name(accessible: AccessibleSpace, person_id: str) -> str:
 
 def _listed(words: list[str]) -> str:
     return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), words[-1]])
-
-
-def moment_text(moment: dt.datetime) -> str:
-    """Return a moment in words: ``3 June 2025, 18:30``."""
-    return f"{moment.day} {moment:%B %Y, %H:%M}"
