@@ -159,9 +159,7 @@ def _within_days(event: icalendar.Component) -> bool:
     )
 
 
-def _draft(
-    key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = ""
-) -> Draft | LeftOut:
+def _draft(key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = "") -> Draft | LeftOut:
     if str(event.get("STATUS", "")).upper() == "CANCELLED":
         return LeftOut(where, CANCELLED)
     title = _words(event, "SUMMARY")
