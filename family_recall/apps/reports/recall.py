@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from family_recall.api.explanations import NearMiss, busy_ms
 from family_recall.apps.reports import results
-from family_recall.apps.reports.pictures import bump_chart, neighbourhood
 from family_recall.apps.reports.redaction import redacted
 from family_recall.apps.reports.results import understood
 from family_recall.apps.reports.templating import render_report
-from family_recall.types import Answer, Skip, Span
+from family_recall.types import Answer, Contribution, Result, Skip, Span
 from family_recall.types.stages import STAGES, label_of
 
+SOURCES: Mapping[str, str] = {
+    "lexical": "words",
+    "vector": "meaning",
+    "graph": "links",
+    "identifier": "quoted",
+    "timeline": "time",
+    "relation": "relations",
+}
+"""The sources whose runs a trace holds, and the names of their columns."""
+
+MAX_RANKED = 12
+MAX_NEAR_MISSES = 4
 _ORDER = {stage: position for position, stage in enumerate(STAGES)}
 _LAST = len(_ORDER)
 _WIDTH = 1000.0
@@ -79,6 +90,70 @@ def _position(row: Span | Skip) -> int:
     return _ORDER.get(row.stage, _LAST)
 
 
+@dataclass(frozen=True, slots=True)
+class RankTable:
+    """The rank of each memory at each stage that ranked; None where it was not among the hits."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[int | None, ...]], ...]
+
+
+def rank_table(answer: Answer, missed: Sequence[NearMiss]) -> RankTable:
+    """Return the ranks of the results, and of as many near misses as there is room for.
+
+    Under ``scored`` and ``reread`` it is the place among the memories of the table.
+    """
+    ranked = [(f"result {r.rank}", r.doc_id, r.contributions, r.rank) for r in answer.results]
+    outranked = [
+        (miss.doc_id, miss.doc_id, miss.explanation.contributions, miss.explanation.rank)
+        for miss in missed
+        if miss.explanation.verdict == "outranked"
+    ]
+    ranked = [*ranked, *outranked[:MAX_NEAR_MISSES]][:MAX_RANKED]
+    labels, doc_ids, contributions, last = zip(*ranked, strict=True) if ranked else ((),) * 4
+    columns: dict[str, Sequence[int | None]] = {}
+    for source, name in SOURCES.items():
+        if hits := answer.trace.hits.get(source, ()):
+            rank_of = {hit.doc_id: hit.rank for hit in hits}
+            columns[name] = [rank_of.get(doc_id) for doc_id in doc_ids]
+    columns["scored"] = _places(doc_ids, contributions, reranked=False)
+    if any(p.feature == "cross_encoder" and p.amount for parts in contributions for p in parts):
+        columns["reread"] = _places(doc_ids, contributions, reranked=True)
+    columns["answer"] = last
+    rows = zip(labels, zip(*columns.values(), strict=True), strict=True)
+    return RankTable(tuple(columns), tuple(rows))
+
+
+def _places(
+    doc_ids: Sequence[str], contributions: Sequence[Sequence[Contribution]], *, reranked: bool
+) -> list[int]:
+    """Return the place of each memory by its score, with or without the cross-encoder's part."""
+    score_of = {
+        doc_id: sum(p.amount for p in parts if reranked or p.feature != "cross_encoder")
+        for doc_id, parts in zip(doc_ids, contributions, strict=True)
+    }
+    order = sorted(doc_ids, key=lambda doc_id: (-round(score_of[doc_id], 9), doc_id))
+    return [order.index(doc_id) + 1 for doc_id in doc_ids]
+
+
+def paths(results: Sequence[Result]) -> list[tuple[Result, float, list[tuple[str, str]]]]:
+    """Return each result that the graph led to, its PageRank and the path to it.
+
+    A path is each memory or name, with the kind of the edge that led there. A result with PageRank
+    and no path is where the walk began: found by words or meaning.
+    """
+    found = []
+    for result in results:
+        pagerank = max(result.features.get("ppr", 0.0), 0.0)
+        if result.rationale:
+            path = result.rationale.path
+            steps = list(zip(path[::2], ["", *path[1::2]], strict=True))
+            found.append((result, pagerank, steps))
+        elif pagerank > 0.0:
+            found.append((result, pagerank, [(result.doc_id, "")]))
+    return found
+
+
 _MISLEADING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -123,8 +198,8 @@ def page(
         understood=understood(answer),
         label_of=label_of,
         waterfall=waterfall(answer, budget_ms),
-        bumps=bump_chart(answer, near_misses),
-        neighbourhood=neighbourhood(answer.results),
+        ranks=rank_table(answer, near_misses),
+        paths=paths(answer.results),
         steps=_steps(answer),
         documents={title: _json_text(record) for title, record in documents.items()},
     )
