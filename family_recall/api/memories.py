@@ -126,7 +126,7 @@ class Memories:
                 raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
             current = versions[0]
             entities = listings.mentions_of(current.id)
-            relations = snapshot.relations_in(
+            relations = snapshot.stated_relations(
                 scope, MAX_PAGE, [entity for entity, _, _ in entities]
             )
             edges = snapshot.edges(np.array([current.id], np.int64), scope, _MAX_LINKS)

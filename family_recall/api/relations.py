@@ -12,7 +12,7 @@ from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
 from family_recall.store.file.schema import partition_of
 from family_recall.store.listing import Listings
-from family_recall.store.relations import RelationRow
+from family_recall.store.relations import StoredRelation
 from family_recall.types import RecallContext, Relation
 from family_recall.types.checked import checked
 from family_recall.types.request import ContextFields
@@ -73,7 +73,7 @@ class Relations:
         ctx = context_of(ctx, fields)
         now_s = self._engine.now(ctx).timestamp()
         with self._engine.store.snapshot() as snapshot:
-            return snapshot.relations_in(self._engine.scope(snapshot, ctx, now_s), limit)
+            return snapshot.stated_relations(self._engine.scope(snapshot, ctx, now_s), limit)
 
     def remove(self, relation: Relation, *, person_id: str) -> bool:
         """Remove a relation; False where nobody had stated it.
@@ -138,7 +138,7 @@ def _check_new(view: EditableView, relation: Relation) -> None:
             )
 
 
-def _own_rows(view: EditableView, relation: Relation) -> list[RelationRow]:
+def _own_rows(view: EditableView, relation: Relation) -> list[StoredRelation]:
     """Return the rows of a relation, all stated by this person; none where they may not see it.
 
     Raises:
@@ -147,13 +147,11 @@ def _own_rows(view: EditableView, relation: Relation) -> list[RelationRow]:
     rows = [
         row
         for row in relations.matching(view.listings, relation, view.scope)
-        if partition_of(row.subject) in view.rights.unredacted_partitions
+        if partition_of(row.subject.id) in view.rights.unredacted_partitions
     ]
     if relation.space_id not in view.rights.own_spaces:
-        for row in rows:
-            if not row.evidence_authors or not all(
-                map(view.rights.is_author, row.evidence_authors)
-            ):
+        for authors in view.listings.evidence_authors(rows):
+            if not authors or not all(map(view.rights.is_author, authors)):
                 raise NotTheirsError(
                     "this relation rests on what others said, or on nothing; only an owner of "
                     f"{relation.space_id!r} may state it again or remove it"

@@ -117,7 +117,8 @@ def event_word(word: str) -> str:
     lower = word.lower()
     role = KINSHIP_ROLES.get(lower)
     if role is not None:
-        return _RELATIVE + " ".join((role.link, *(() if role.link == "spouse" else role.sorts)))
+        sort = "" if role.link == "spouse" else role.sort
+        return f"{_RELATIVE}{role.link} {sort}".rstrip()
     return _KIND_OF.get(stem(lower)) or stem(lower)
 
 

@@ -1,44 +1,63 @@
-"""Words for relatives and pets: the roles they name, and what a stored relation means.
+"""Words for relatives and pets: what a stored relation means, and whom a phrase is about.
 
 A relation means the same however it is worded: *mother of*, *is the mother of*, *has a daughter*,
 *late husband of*, *church friend of*, a bare *grandson*, which the subject is to the object, and
-*mum's sister*, who is an aunt.
+*mum's sister*, who is an aunt. A phrase, *my wife's brother*, has an owner and what is whose.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from .text import STOP_WORDS, normalise
-
-
-@dataclass(frozen=True, slots=True)
-class KinshipRole:
-    """What a person is to another.
-
-    ``link`` is the relation; ``sorts`` restrict who fits (``f``, ``m``, ``dog``, …; empty: any),
-    and so does ``order`` (``eldest``, ``youngest``; empty: any).
-    """
-
-    link: str
-    sorts: frozenset[str] = frozenset()
-    order: str = ""
+from .text import STOP_WORDS, Words, normalise
 
 
 @dataclass(frozen=True, slots=True)
-class RelationMeaning:
-    """The meaning of a relation: the subject is the object's ``link``; and the sort of either.
+class Kin:
+    """What one is to another: the other's ``link``; empty fields fit anybody.
 
-    ``order`` is the subject's among those of the same link.
+    ``sort`` is what the one is (``f``, ``m``, ``dog``, …), ``object_sort`` what the other is, and
+    ``order`` the one's place among those of the same link (``eldest``, ``youngest``).
     """
 
     link: str
-    subject: str = ""
-    object: str = ""
+    sort: str = ""
+    object_sort: str = ""
     order: str = ""
+
+
+class Role(NamedTuple):
+    """A role as a text names it: *brother* in *little brother*, from its first to its last word."""
+
+    noun: str
+    kin: Kin
+    first: int
+    last: int
+
+
+class KinPhrase(NamedTuple):
+    """Words that name people by what they are to somebody: *my wife's brother*.
+
+    ``roles`` go from the owner outwards; the owner's words are ``first`` to ``last``, where the
+    owner is said. The owner is a known name, or empty: who speaks; None is a name nobody knows.
+    With ``is_named`` the name follows, as in *my brother Vikram*.
+    """
+
+    owner: str | None
+    first: int
+    last: int
+    roles: tuple[Role, ...]
+    is_named: bool = False
+
+    def span(self, n_roles: int) -> tuple[int, int]:
+        """Return the first and the last word of the owner with the first few roles."""
+        roles = self.roles[:n_roles]
+        first = min([self.first, *(role.first for role in roles)])
+        return first, max([self.last, *(role.last for role in roles)])
 
 
 INVERSE = {
@@ -90,7 +109,7 @@ KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
         (("spouse", "pet"), ("parent", "pet"), ("child", "pet"), ("sibling", "pet")),
     ),
 }
-"""Paths of relations that make up a link; the second group is tried if the first finds nobody."""
+"""Paths of links that make up a link; the second group is tried if the first finds nobody."""
 
 _NOUNS = (
     ("parent", "", "parent"),
@@ -162,13 +181,8 @@ _PLURALS = {
     "wife": "wives", "child": "children", "grandchild": "grandchildren",
     "stepchild": "stepchildren", "godchild": "godchildren",
 }  # fmt: skip
-_PETS = frozenset(sort for link, sort, _ in _NOUNS if link == "pet")
-
-
-def _nouns() -> Iterable[tuple[str, str, str]]:
-    for link, sort, words in _NOUNS:
-        for word in words.split(" "):
-            yield link, sort, normalise(word)
+PETS = frozenset(sort for link, sort, _ in _NOUNS if link == "pet")
+"""Sorts of animals, ``pet`` being any."""
 
 
 def _plural(noun: str) -> str:
@@ -179,73 +193,46 @@ def _plural(noun: str) -> str:
     return _PLURALS.get(first, ending) + space + rest
 
 
-def _roles() -> dict[str, KinshipRole]:
-    roles: dict[str, KinshipRole] = {}
-    for link, sort, noun in _nouns():
-        sorts = _PETS if sort == "pet" else frozenset({sort} - {""})
-        roles[noun] = roles[_plural(noun)] = KinshipRole(link, sorts)
-    for noun, order in ORDERS.items():
-        roles[noun] = KinshipRole("child", order=order)
-    return roles
-
-
-def _relation_meanings() -> dict[str, RelationMeaning]:
-    meanings = {
-        "married to": RelationMeaning("spouse"),
-        "engaged to": RelationMeaning("spouse"),
-        "divorced from": RelationMeaning("former spouse"),
-        "works with": RelationMeaning("colleague"),
-        "lives next door to": RelationMeaning("neighbour"),
-        "teaches": RelationMeaning("teacher"),
-        "owns": RelationMeaning("owner"),
-        "owner of": RelationMeaning("owner"),
-        "owned by": RelationMeaning("pet"),
-        "belongs to": RelationMeaning("pet"),
-    }
-    for link, sort, noun in _nouns():
-        meanings[f"{noun} of"] = RelationMeaning(link, subject=sort)
-        meanings[f"{_plural(noun)} of"] = RelationMeaning(link, subject=sort)
-        meanings[f"has {noun}"] = meanings[f"has a {noun}"] = RelationMeaning(
-            INVERSE[link], object=sort
-        )
-        if not sort and INVERSE[link] == link:
-            meanings[noun] = RelationMeaning(link)
-    for noun, order in ORDERS.items():
-        meanings[f"{noun} of"] = RelationMeaning("child", order=order)
-    return meanings
-
-
 ORDERS = {
     "eldest": "eldest", "oldest": "eldest", "firstborn": "eldest", "youngest": "youngest",
 }  # fmt: skip
 """Words for a place among brothers and sisters; alone they mean a child."""
 
-DESCRIPTIONS = frozenset(
+_NOUN_KIN = {
+    normalise(noun): (link, sort) for link, sort, nouns in _NOUNS for noun in nouns.split(" ")
+}
+KINSHIP_ROLES = (
+    {noun: Kin(*of) for noun, of in _NOUN_KIN.items()}
+    | {_plural(noun): Kin(*of) for noun, of in _NOUN_KIN.items()}
+    | {noun: Kin("child", order=order) for noun, order in ORDERS.items()}
+)
+"""Words for relatives and pets, normalised, and what each means."""
+
+_VERBS = {
+    "married to": "spouse", "engaged to": "spouse", "divorced from": "former spouse",
+    "works with": "colleague", "lives next door to": "neighbour", "teaches": "teacher",
+    "owns": "owner", "owner of": "owner", "owned by": "pet", "belongs to": "pet",
+}  # fmt: skip
+_DESCRIPTIONS = frozenset(
     """
     late big little older elder younger only twin half step foster adopted adoptive biological best
     good close dear maternal paternal favourite favorite
     """.split()
-)
+).union(ORDERS)
 """Words that may stand before a relation's noun and leave its meaning as it is."""
 
-OTHERWISE = frozenset("ex former previous old no not never great future".split())
+_OTHERWISE = STOP_WORDS | frozenset("ex former previous old no not never great future".split())
 """Words after which a relation is none, or another one."""
 
-KINSHIP_ROLES = _roles()
-"""Words for relatives and pets, normalised, and the role each means."""
-
-LONGEST_ROLE = max(len(noun.split(" ")) for noun in KINSHIP_ROLES)
-"""Words in the longest role."""
-
-TITLES = frozenset(
+_TITLES = frozenset(
     """
     mum mom mummy mommy mama mam dad daddy papa grandma granny gran nan nana nanna grandpa
     granddad grandad grandmother grandfather mother father auntie aunty
     """.split()
 )
-"""Roles that, without an owner, mean the asker's own."""
+"""Roles that, without an owner, are those of who speaks."""
 
-CALLED = TITLES | frozenset(
+CALLED = _TITLES | frozenset(
     """
     aunt uncle pa pop nani dadi dada mak ayah amma appa mami papi abuela abuelo oma opa koro popo
     gong ama
@@ -253,14 +240,13 @@ CALLED = TITLES | frozenset(
 )
 """Words by which a family calls its elders."""
 
-RELATION_MEANINGS = _relation_meanings()
 IS_A = frozenset(("is", "a", "an"))
-SORT_OF_NOUN = {noun: sort for _, sort, noun in _nouns() if sort} | {
+SORT_OF_WORD = {noun: sort for noun, (_, sort) in _NOUN_KIN.items() if sort} | {
     "woman": "f", "girl": "f", "female": "f", "man": "m", "boy": "m", "male": "m",
-}  # fmt: skip
-SORT_OF_TITLE = {noun: sort for noun, sort in SORT_OF_NOUN.items() if sort in {"f", "m"}} | {
     "mrs": "f", "ms": "f", "miss": "f", "mr": "m",
 }  # fmt: skip
+"""Words, titles among them, that say what somebody is."""
+
 FAMILY_LINKS = frozenset(
     """
     parent child spouse sibling grandparent grandchild cousin pet owner godparent godchild in-law
@@ -270,23 +256,31 @@ FAMILY_LINKS = frozenset(
     "former spouse",
 }  # fmt: skip
 """Links between family members, and between a pet and its owner."""
+
 _POSSESSIVE = re.compile(r"['’]s?(?=\s)")
 _OPENING = frozenset({"is", "was", "the", "a", "an", "my", "our", "their", "his", "her"})
 
 
 @functools.lru_cache(maxsize=1024)
-def meaning_of(relation: str) -> RelationMeaning | None:
+def meaning_of(relation: str) -> Kin | None:
     """Return what a relation means, or None if it is no family tie that is known.
 
     >>> meaning_of("is the eldest daughter of")
-    RelationMeaning(link='child', subject='f', object='', order='eldest')
+    Kin(link='child', sort='f', object_sort='', order='eldest')
     >>> meaning_of("mum's sister").link
     'aunt or uncle'
     """
-    *owners, last = [normalise(part) for part in _POSSESSIVE.split(relation)]
-    if owners:
-        return _composed(owners, last)
-    return _read(last)
+    *owners, last = [relation_phrase(part) for part in _POSSESSIVE.split(relation)]
+    end = _read(last)
+    if end is None or not owners:
+        return end
+    path = (*(KINSHIP_ROLES[each].link for each in owners if each in KINSHIP_ROLES), end.link)
+    if len(path) <= len(owners):
+        return None
+    for link, groups in KINSHIP_PATHS.items():
+        if any(path in group for group in groups):
+            return Kin(link, end.sort, order=end.order)
+    return None
 
 
 def relation_phrase(relation: str) -> str:
@@ -297,119 +291,133 @@ def relation_phrase(relation: str) -> str:
     return " ".join(words)
 
 
-def _read(phrase: str) -> RelationMeaning | None:
-    """Return the meaning of a phrase; words before a known ending only describe."""
-    words = relation_phrase(phrase).split(" ")
+def is_family_tie(relation: str) -> bool:
+    """Whether a relation is between family members, or a pet and its owner."""
+    meaning = meaning_of(relation)
+    return meaning is not None and meaning.link in FAMILY_LINKS
+
+
+def _read(phrase: str) -> Kin | None:
+    """Return the meaning of a phrase without an owner; words before a known ending describe."""
+    words = phrase.split(" ")
     order = next((ORDERS[word] for word in words if word in ORDERS), "")
     is_noun = words[-1] not in {"of", "to"}
-    for at in range(len(words)):
+    for at, word in enumerate(words):
         rest = " ".join(words[at:])
-        # A bare noun is what the subject is to the object.
-        meaning = RELATION_MEANINGS.get(rest) or RELATION_MEANINGS.get(f"{rest} of")
-        if meaning is not None:
-            return RelationMeaning(meaning.link, meaning.subject, meaning.object, order)
-        describes = words[at] in DESCRIPTIONS or words[at] in ORDERS
-        if not describes and (is_noun or words[at] in OTHERWISE or words[at] in STOP_WORDS):
+        if rest in _VERBS:
+            return Kin(_VERBS[rest])
+        role = KINSHIP_ROLES.get(rest.removesuffix(" of"))
+        if role is not None:  # A bare noun is what the subject is to the object.
+            return Kin(role.link, role.sort, order=order)
+        role = KINSHIP_ROLES.get(" ".join(words[at + 1 :]).removeprefix("a "))
+        if word == "has" and role is not None:
+            return Kin(INVERSE[role.link], object_sort=role.sort, order=order)
+        if word not in _DESCRIPTIONS and (is_noun or word in _OTHERWISE):
             return None
-    return None
-
-
-def _composed(owners: list[str], last: str) -> RelationMeaning | None:
-    """Return the one tie that a chain of roles amounts to: a mother's sister is an aunt."""
-    steps = []
-    for owner in owners:
-        role = KINSHIP_ROLES.get(relation_phrase(owner))
-        if role is None:
-            return None
-        steps.append(role.link)
-    end = _read(last)
-    if end is None:
-        return None
-    path = (*steps, end.link)
-    for link, groups in KINSHIP_PATHS.items():
-        if any(path in group for group in groups):
-            return RelationMeaning(link, end.subject, order=end.order)
     return None
 
 
 OURS = frozenset({"my", "our"})
 _ADJECTIVES = frozenset(
     "little big older elder younger dear lovely baby twin own late new best".split()
-) | frozenset(ORDERS)
+).union(ORDERS)
 """Words that may stand between *my* and *sister*."""
-NOT_THE_ASKERS = frozenset(
+_NOT_OURS = frozenset(
     """
     a an the this that these those his her their your whose every each some any no another
     great step foster ex former future late half
     """.split()
 )
-"""Words after which *grandma* is not the asker's own."""
-_FIRST_ROLE_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+"""Words after which *grandma* is nobody's in particular."""
+_FIRST_WORDS = frozenset(noun.split(" ", maxsplit=1)[0] for noun in KINSHIP_ROLES)
+LONGEST_ROLE = max(len(noun.split(" ")) for noun in KINSHIP_ROLES)
+"""Words in the longest role."""
 
 
-def may_name_kin(words: Iterable[str]) -> bool:
-    """Whether a text with some words, normalised, may have phrases; few have."""
-    return not _FIRST_ROLE_WORDS.isdisjoint(words)
+def kin_phrases(words: Words, known: Container[str]) -> list[KinPhrase]:
+    """Find the phrases of a text that name people by what they are to somebody, in order.
+
+    *My wife*, *Priya's little brother*, *the mother of my grandsons*, *grandma*. A known name
+    wins: *Aunt Leela* is nobody's aunt where she is called so.
+    """
+    phrases: list[KinPhrase] = []
+    if _FIRST_WORDS.isdisjoint(words.plain):
+        return phrases
+    at = 0
+    while at < len(words.plain):
+        phrase = _phrase(words, known, at)
+        if phrase is not None:
+            phrases.append(phrase)
+            at = phrase.span(len(phrase.roles))[1]
+        at += 1
+    return phrases
 
 
-@dataclass(frozen=True, slots=True)
-class KinWord:
-    """One word of a text: as written, normalised, where, and whether it is a possessive."""
-
-    text: str
-    plain: str
-    start: int
-    end: int
-    is_possessive: bool
+def _phrase(words: Words, known: Container[str], at: int) -> KinPhrase | None:
+    """Return the phrase that begins at a word."""
+    return _of_somebody(words, known, at) or _owned(words, known, at)
 
 
-@dataclass(frozen=True, slots=True)
-class RoleWords:
-    """A role as a text names it: the noun, its first and last word, and the word before them."""
-
-    noun: str
-    first: int
-    last: int
-    order: str
-    before: int
-
-
-def role_at(words: Sequence[KinWord], at: int) -> RoleWords | None:
-    """Return the role whose noun begins at a word, with the adjective before it."""
-    if words[at].plain not in _FIRST_ROLE_WORDS:
+def _of_somebody(words: Words, known: Container[str], at: int) -> KinPhrase | None:
+    """Return *the father of my grandsons* or *wife of Vikram*, if it begins at a word."""
+    role = _role(words, known, at + (words.plain[at] == "the"))
+    if role is None or words.plain[role.last + 1 : role.last + 2] != ["of"]:
         return None
-    noun = longest_name(words[at : at + LONGEST_ROLE], KINSHIP_ROLES)
-    if not noun:
+    after = role.last + 2
+    role = role._replace(first=at)
+    inner = _phrase(words, known, after) if after < len(words.plain) else None
+    if inner is not None:
+        return inner._replace(roles=(*inner.roles, role))
+    name = words.name_at(after, known)
+    return KinPhrase(name, after, after + name.count(" "), (role,)) if name else None
+
+
+def _owned(words: Words, known: Container[str], at: int) -> KinPhrase | None:
+    """Return *my wife's brother*, *Priya's brother* or *grandma*, if it begins at a word."""
+    name = words.name_at(at, known)
+    owner: str | None = ""
+    last, after = at, at + 1
+    if words.plain[at] in OURS:
+        pass
+    elif name:
+        owner, last = name, at + name.count(" ")
+        after = last + 1
+        if not words.is_possessive(last):
+            return None
+    elif _is_title(words, known, at):
+        after = at
+    elif words.is_possessive(at) and words.written[at][0].isupper():
+        owner = None
+    else:
         return None
-    last = at + noun.count(" ")
-    if noun in ORDERS and last + 1 < len(words) and role_at(words, last + 1) is not None:
-        return None  # an adjective: *my eldest daughter*
-    order, before = "", at - 1
-    if before >= 0 and words[before].plain in _ADJECTIVES:
-        order = ORDERS.get(words[before].plain, "")
-        before -= 1
-    return RoleWords(noun, at, last, order, before)
+    roles: list[Role] = []
+    is_named = False
+    while (role := _role(words, known, after)) is not None:
+        roles.append(role)
+        after = role.last + 1
+        if not words.is_possessive(role.last):
+            is_named = words.is_name_next(role.last, known)
+            break
+    return KinPhrase(owner, at, last, tuple(roles), is_named) if roles else None
 
 
-def kin_words(text: str) -> list[KinWord]:
-    """Return the words of a text."""
-    return [
-        KinWord(
-            match.group(),
-            normalise(match.group()),
-            *match.span(),
-            is_possessive=match.group()[-2:] in {"'s", "’s"}
-            or text[match.end() :][:1] in {"'", "’"},
-        )
-        for match in _WORD.finditer(text)
-    ]
+def _is_title(words: Words, known: Container[str], at: int) -> bool:
+    """Whether a word is *grandma* without a word that says whose."""
+    role = _role(words, known, at)
+    if role is None or role.first != at or role.noun not in _TITLES:
+        return False
+    before = at - 1 - (at > 0 and words.plain[at - 1] in _ADJECTIVES)
+    return before < 0 or not (words.plain[before] in _NOT_OURS or words.is_possessive(before))
 
 
-def longest_name(words: Sequence[KinWord], known: Container[str]) -> str:
-    """Return the longest known name that begins at the first word, or an empty text."""
-    for n in range(len(words), 0, -1):
-        name = " ".join(word.plain for word in words[:n])
-        if name in known:
-            return name
-    return ""
+def _role(words: Words, known: Container[str], at: int) -> Role | None:
+    """Return the role at a word, or after one adjective; none where a longer name begins."""
+    adjective = words.plain[at] if at < len(words.plain) else ""
+    for first in (at + 1, at) if adjective in _ADJECTIVES else (at,):
+        noun = words.longest(first, KINSHIP_ROLES, LONGEST_ROLE)
+        if noun and len(words.longest(first, known).split(" ")) <= len(noun.split(" ")):
+            kin = KINSHIP_ROLES[noun]
+            if first > at and adjective in ORDERS:
+                kin = replace(kin, order=ORDERS[adjective])
+            return Role(noun, kin, first, first + noun.count(" "))
+    return None

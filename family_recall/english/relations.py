@@ -6,16 +6,13 @@ if no word of it is left over: *Where does Ann live with her cat?* asks for more
 
 from __future__ import annotations
 
-import functools
-import re
-import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from .kinship import INVERSE, KINSHIP_ROLES, meaning_of
+from .kinship import INVERSE, IS_A, KINSHIP_ROLES, meaning_of, relation_phrase
 from .routing import without_opening
-from .text import STOP_WORDS
+from .text import STOP_WORDS, Words
 
 Stems = Callable[[str], list[tuple[str, str]]]
 """Splits a text into (word, stem) pairs."""
@@ -49,7 +46,7 @@ _CONCEPTS = {
     "go": "go goes went going",
 }
 _CONCEPT_OF = {word: concept for concept, words in _CONCEPTS.items() for word in words.split(" ")}
-SINGLE_VALUED = frozenset({"live", "born"})
+_SINGLE_VALUED = frozenset({"live", "born"})
 """Concepts of which only the newest of one person's relations holds."""
 
 _PLACES = frozenset({"live", "work", "study", "born", "go"})
@@ -87,7 +84,6 @@ _BARE = _NAME_WORDS | frozenset(
 """Words that may stand beside the words for somebody."""
 _PATH_WORDS = frozenset({"related", "relation", "relationship", "connected", "connection"})
 _PATH_FILLERS = frozenset("how what is are am was the between and to of with each other".split())
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 class Token(NamedTuple):
@@ -98,47 +94,74 @@ class Token(NamedTuple):
     is_possessive: bool = False
 
 
-@dataclass(frozen=True)
 class Wording:
     """A question, word by word, with the numbers of what it names."""
 
-    tokens: tuple[Token, ...]
-    asker: int = -1
-
-    @classmethod
-    def of(cls, question: str, names: Sequence[str], *, asker_is_known: bool) -> Wording:
-        """Split a question; empty if it cannot ask for a relation.
+    def __init__(
+        self,
+        question: Words,
+        named: Mapping[int, tuple[int, int]],
+        asker: int,
+        times: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        """Read a question; without a token if it cannot ask for a relation.
 
         Args:
-            question: Any text.
-            names: The normalised words by which it names people and things.
-            asker_is_known: Whether *I* and *my* name somebody, numbered after the names.
+            question: Its words.
+            named: By the first word of what it names: how many words that has, and its number.
+            asker: The number that *I* and *my* name; -1 where they name nobody.
+            times: The characters of its words for a time, which are left out.
         """
-        words = _words(question)
-        plain = frozenset(word for word, _ in words)
-        if (
-            len(words) > MAX_WORDS
-            or not plain.isdisjoint(_NEGATIONS | _SPEECH)
-            or any(word.endswith("n't") for word in plain)
+        self.asker = asker
+        opening = len(question.text) - len(without_opening(question.text))
+        left_out = {
+            at
+            for at, (start, end) in enumerate(question.spans)
+            if start < opening or any(first <= start and end <= last for first, last in times)
+        }
+        plain = {word for at, word in enumerate(question.plain) if at not in left_out}
+        self.tokens: list[Token] = []
+        if len(question.plain) - len(left_out) <= MAX_WORDS and not any(
+            word in _NEGATIONS | _SPEECH or word.replace("’", "'").endswith("n't") for word in plain
         ):
-            return cls(())
-        asker = len(names) if asker_is_known else -1
-        return cls(tuple(_tokens(words, names, asker)), asker)
-
-    @functools.cached_property
-    def words(self) -> frozenset[str]:
+            self._read(question, named, left_out)
+        self.words = frozenset(token.word for token in self.tokens if token.mention < 0)
         """The words that name nobody."""
-        return frozenset(token.word for token in self.tokens if token.mention < 0)
-
-    @functools.cached_property
-    def named(self) -> tuple[int, ...]:
+        mentioned = [token.mention for token in self.tokens if token.mention >= 0]
+        self.named = tuple(dict.fromkeys(mentioned))
         """The numbers of what it names, in order, each once."""
-        return tuple(dict.fromkeys(token.mention for token in self.tokens if token.mention >= 0))
+        self.wh = next((token.word for token in self.tokens if token.word in _WH), "")
+        """Its question word, or empty."""
+
+    def _read(
+        self, question: Words, named: Mapping[int, tuple[int, int]], left_out: set[int]
+    ) -> None:
+        at = 0
+        while at < len(question.plain):
+            word, n = question.plain[at], 1
+            before = self.tokens[-1].word if self.tokens else ""
+            # In *Whose uncle is Ann?* no name is meant, also where somebody is called Uncle.
+            is_role = word in KINSHIP_ROLES and before in {"whose", "the", "a", "an"}
+            if at in named and not (named[at][0] == 1 and is_role):
+                n, number = named[at]
+                token = Token("", number, question.is_possessive(at + n - 1))
+            elif self.asker >= 0 and word in ASKER_WORDS:
+                token = Token("", self.asker, word in {"my", "our"})
+            else:
+                token = Token(word, is_possessive=question.is_possessive(at))
+            if at not in left_out:
+                self.tokens.append(token)
+            at += n
 
     @property
     def asks_past(self) -> bool:
         """Whether it asks for what has ended."""
         return not _PAST_WORDS.isdisjoint(self.words)
+
+    @property
+    def asks_how_long(self) -> bool:
+        """Whether it asks since when."""
+        return "long" in self.words
 
     @property
     def asks_who(self) -> bool:
@@ -168,11 +191,6 @@ class Wording:
             return self.words - _PATH_WORDS <= _PATH_FILLERS
         words = [token.word for token in self.tokens]
         return len(words) == 5 and words[0] == "who" and words[3] == "to" and not words[2]
-
-    @property
-    def wh(self) -> str:
-        """Its question word, or empty."""
-        return next((token.word for token in self.tokens if token.word in _WH), "")
 
     def content(self, stems: Stems) -> tuple[tuple[int, str], ...]:
         """Return position and concept of each word that says something; none if it cannot ask."""
@@ -207,7 +225,8 @@ class Wording:
         others = set(self.named) - {self.asker}
         at_ends = ends[0] | ends[1]
         return (
-            len(relation.core & asked) >= MIN_COVERAGE * len(relation.core)
+            relation.phrase not in IS_A
+            and len(relation.core & asked) >= MIN_COVERAGE * len(relation.core)
             and asked <= relation.all | of_other
             and (self.asks_past or not relation.has_ended)
             and (at_ends >= others if others else bool(at_ends))
@@ -275,8 +294,9 @@ class RelationWords:
     has_ended: bool = False
 
     @classmethod
-    def of(cls, phrase: str, stems: Stems) -> RelationWords:
-        """Read a stored relation, normalised."""
+    def of(cls, relation: str, stems: Stems) -> RelationWords:
+        """Read a stored relation."""
+        phrase = relation_phrase(relation)
         written = phrase.split(" ")
         words = [word for word in written if word not in _FUNCTION_WORDS | _PAST_WORDS]
         concepts = {concept(word, stems) for word in words or written}
@@ -285,6 +305,11 @@ class RelationWords:
             core |= {"study"}  # Somebody *goes to* a school.
             concepts.add("study")
         return cls(phrase, core, frozenset(concepts), not _PAST_WORDS.isdisjoint(written))
+
+    @property
+    def single_valued(self) -> frozenset[str]:
+        """Its concepts of which only the newest of one person's relations holds."""
+        return self.core & _SINGLE_VALUED
 
     @property
     def is_symmetric(self) -> bool:
@@ -330,39 +355,3 @@ def concept(word: str, stems: Stems) -> str:
         return known
     stem = next((stem for _, stem in stems(word)), word)
     return stem[:-2] if len(stem) > 5 and stem.endswith(("er", "or")) else stem
-
-
-def _words(question: str) -> list[tuple[str, bool]]:
-    """Return each word, normalised, and whether it is a possessive."""
-    text = unicodedata.normalize("NFKC", question).casefold().replace("’", "'")
-    text = without_opening(text)
-    return [
-        (word.removesuffix("'s"), word.endswith("'s") or text[match.end() : match.end() + 1] == "'")
-        for match in _WORD.finditer(text)
-        if (word := match.group())
-    ]
-
-
-def _tokens(words: Sequence[tuple[str, bool]], names: Sequence[str], asker: int) -> list[Token]:
-    """Put the longest name that begins at a word, or the asker, in place of its words."""
-    tokens: list[Token] = []
-    plain = [word for word, _ in words]
-    parts = sorted(
-        ((name.split(" "), at) for at, name in enumerate(names)), key=lambda p: -len(p[0])
-    )
-    at = 0
-    while at < len(words):
-        word, is_possessive = words[at]
-        name, number = next((p for p in parts if plain[at : at + len(p[0])] == p[0]), ([], -1))
-        # In *Whose uncle is Ann?* no name is meant, also where somebody is called Uncle.
-        before = tokens[-1].word if tokens else ""
-        if len(name) == 1 and word in KINSHIP_ROLES and before in {"whose", "the", "a", "an"}:
-            name = []
-        if name:
-            tokens.append(Token("", number, words[at + len(name) - 1][1]))
-        elif asker >= 0 and word in ASKER_WORDS:
-            tokens.append(Token("", asker, word in {"my", "our"}))
-        else:
-            tokens.append(Token(word, is_possessive=is_possessive))
-        at += max(len(name), 1)
-    return tokens

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from typing import NamedTuple
 
 MAX_QUESTION_CHARS = 20_000
 """Characters of a question that are read; the rest is ignored."""
@@ -25,7 +26,7 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
-LONGEST_NAME = 4
+LONGEST_NAME = 8
 """Words in the longest name that is recognised."""
 
 EVERYDAY_WORDS = STOP_WORDS | frozenset(
@@ -97,47 +98,75 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    if (
-        beginnings is not None
-        and text.isascii()
-        and "'" not in text
-        and beginnings.isdisjoint(runs_in(text[:MAX_QUESTION_CHARS].lower()))
-    ):
-        return []
-    return names_among(*words_in(text), known, beginnings)
-
-
-def names_among(
-    words: Sequence[str],
-    plain: Sequence[str],
-    known: Container[str],
-    beginnings: AbstractSet[str] | None = None,
-) -> list[str]:
-    """Find the known normalised names among words, as :func:`names_in` does in a text.
-
-    Args:
-        words: The words as they are written.
-        plain: The same words, normalised.
-        known: As in :func:`names_in`.
-        beginnings: As in :func:`names_in`.
-    """
+    plain_ascii = text.isascii() and "'" not in text  # its words are its runs
+    if plain_ascii:
+        text = text[:MAX_QUESTION_CHARS]
+        plain = runs_in(text.lower())
+        if beginnings is not None and beginnings.isdisjoint(plain):
+            return []
+        words = runs_in(text)
+    else:
+        words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
+        plain = _plain(words)
     names: list[str] = []
-    if beginnings is not None and beginnings.isdisjoint(plain):
-        return names
     at = 0
     while at < len(words):
-        if beginnings is not None and plain[at] not in beginnings:
-            at += 1
-            continue
-        for n in range(min(LONGEST_NAME, len(words) - at), 0, -1):
-            name = " ".join(plain[at : at + n])
-            everyday = n == 1 and words[at][0].islower() and name in EVERYDAY_WORDS
-            if name in known and not everyday:
-                names.append(name)
-                at += n - 1
-                break
+        is_beginning = beginnings is None or plain[at] in beginnings
+        name = _longest(plain, at, known) if is_beginning else ""
+        if name and not (name in EVERYDAY_WORDS and words[at][0].islower()):
+            names.append(name)
+            at += name.count(" ")
         at += 1
     return names
+
+
+def _longest(plain: Sequence[str], at: int, known: Container[str], most: int = LONGEST_NAME) -> str:
+    """Return the longest known name that begins at a word, or an empty text."""
+    for n in range(min(most, len(plain) - at), 0, -1):
+        name = " ".join(plain[at : at + n])
+        if name in known:
+            return name
+    return ""
+
+
+class Words(NamedTuple):
+    """The words of a text, in order: as they are written, normalised as names are, and where."""
+
+    text: str
+    written: list[str]
+    plain: list[str]
+    spans: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, text: str) -> Words:
+        """Split the first :data:`MAX_QUESTION_CHARS` of a text."""
+        matches = list(_WORD.finditer(text[:MAX_QUESTION_CHARS]))
+        written = [match.group() for match in matches]
+        plain = _plain(unicodedata.normalize("NFKC", word) for word in written)
+        return cls(text, written, plain, [match.span() for match in matches])
+
+    def is_possessive(self, at: int) -> bool:
+        """Whether a word is *Mia's* or *kids'*, but not *what's*."""
+        end = self.spans[at][1]
+        ends_in_mark = "'" in self.text[end : end + 1].replace("’", "'")
+        ends_in_s = self.written[at].endswith(("'s", "’s"))
+        return (ends_in_s or ends_in_mark) and self.plain[at] not in STOP_WORDS
+
+    def longest(self, at: int, known: Container[str], most: int = LONGEST_NAME) -> str:
+        """Return the longest of some normalised names that begins at a word, or an empty text."""
+        return _longest(self.plain, at, known, most)
+
+    def name_at(self, at: int, known: Container[str]) -> str:
+        """Return the same; but a lower-case everyday word, *may*, is no name."""
+        name = self.longest(at, known)
+        return "" if name in EVERYDAY_WORDS and self.written[at][0].islower() else name
+
+    def is_name_next(self, at: int, known: Container[str]) -> bool:
+        """Whether only a space parts a word from a name with a capital: *my brother Vikram*."""
+        if at + 1 == len(self.plain) or not self.name_at(at + 1, known):
+            return False
+        between = self.text[self.spans[at][1] : self.spans[at + 1][0]]
+        return between.isspace() and self.written[at + 1][0].isupper()
 
 
 def runs_in(text: str) -> list[str]:
@@ -146,15 +175,6 @@ def runs_in(text: str) -> list[str]:
         return _RUN.findall(text)
     # By way of bytes, which are translated at many times the speed.
     return text.encode("ascii").translate(_RUNS_ALONE).decode("ascii").split()
-
-
-def words_in(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text as they are written, and normalised as names are."""
-    text = text[:MAX_QUESTION_CHARS]
-    if text.isascii() and "'" not in text:  # its words are its runs
-        return runs_in(text), runs_in(text.lower())
-    words = _WORD.findall(unicodedata.normalize("NFKC", text))
-    return words, _plain(words)
 
 
 def _plain(words: Iterable[str]) -> list[str]:

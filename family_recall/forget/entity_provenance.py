@@ -15,7 +15,7 @@ from typing import Any
 from family_recall.english.text import names_in, normalise
 from family_recall.remember import Indexer
 from family_recall.store.file.schema import partition_of
-from family_recall.store.relations import RelationRow
+from family_recall.store.relations import StoredRelation
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.versions import Criteria, Version
 
@@ -87,7 +87,7 @@ def _names_by_age(writing: WriteTransaction, entity: int) -> list[str]:
     names = list(writing.entities.author_names(entity))
     for relation in writing.relations.rows([entity]):
         ends = zip(relation.given_names, (relation.subject, relation.object), strict=True)
-        names += [(relation.recorded_s, name) for name, end in ends if end == entity]
+        names += [(relation.recorded_s, name) for name, end in ends if end.id == entity]
     names += [
         (version.recorded_s, version.author)
         for version in writing.versions.superseded(partition_of(entity))
@@ -127,17 +127,17 @@ def _derive_in_partition(
     relations = writing.relations.rows(entities)
     memories = {memory for entity in entities for memory in writing.entities.delete(entity)}
     current = writing.versions.find(None, Criteria(ids=memories))
-    sources: list[tuple[float, int, Version | RelationRow]] = [
+    sources: list[tuple[float, int, Version | StoredRelation]] = [
         *((version.recorded_s, version.id, version) for version in (*current, *superseded)),
         *((relation.recorded_s, relation.no, relation) for relation in relations),
     ]
     moved: list[tuple[int, int]] = []
     for _, _, source in sorted(sources, key=lambda row: row[:2]):
         linker = indexer.writer(writing).linker
-        if isinstance(source, RelationRow):
+        if isinstance(source, StoredRelation):
             named = zip(source.given_names, (source.subject, source.object), strict=True)
             subject, object_ = (
-                linker.entity(partition, space_id, name) if end in entities else end
+                linker.entity(partition, space_id, name) if end.id in entities else end.id
                 for name, end in named
             )
             ends = subject, object_

@@ -244,7 +244,7 @@ def _stated_in(context: QueryContext, entities: IdArray) -> dict[Link, tuple[str
     evidence = context.snapshot.evidence_of(relations, context.scope)
     stated: dict[Link, tuple[str, ...]] = {}
     for relation in relations:
-        doc_ids = tuple(doc_id for _, doc_id in evidence.get(relation.no, ()))
+        doc_ids = tuple(doc_id for _, doc_id, _ in evidence[relation.no])
         for ends in (
             (relation.subject.id, relation.object.id), (relation.object.id, relation.subject.id)
         ):  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -10,6 +11,8 @@ from family_recall.english.text import names_in, normalise
 from family_recall.store.file.schema import partition_of
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Person
+
+_SCHEME = re.compile(r"^(?:https?|mailto|www) (?:www )?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +168,11 @@ class EntityLinker:
 
 
 def _aliases_of(name: str) -> tuple[str, ...]:
-    """Return a name and, of several words, its first: *Fahim Khan* is also *Fahim*."""
+    """Return a name and, of several words, its first: *Fahim Khan* is also *Fahim*.
+
+    An address is also known without its scheme and *www*.
+    """
     whole = normalise(name)
-    first = whole.split(" ", maxsplit=1)[0]
-    return tuple(dict.fromkeys(alias for alias in (whole, first) if len(alias) > 1)) or (name,)
+    bare = _SCHEME.sub("", whole)
+    other = whole.split(" ", maxsplit=1)[0] if bare == whole else bare
+    return tuple(dict.fromkeys(alias for alias in (whole, other) if len(alias) > 1)) or (name,)

@@ -11,7 +11,7 @@ from family_recall.remember.entity_linker import EntityLinker
 from family_recall.store.listing import Listings
 from family_recall.store.memories import epoch_s
 from family_recall.store.partitions import RedactedView
-from family_recall.store.relations import RecordedRelation, RelationRow
+from family_recall.store.relations import RecordedRelation, StoredRelation
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Relation, Scope
 
@@ -46,7 +46,7 @@ def write_view(
         _put(writing, linker, recorded, evidence.values(), view.no)
 
 
-def matching(listings: Listings, relation: Relation, scope: Scope) -> list[RelationRow]:
+def matching(listings: Listings, relation: Relation, scope: Scope) -> list[StoredRelation]:
     """List the stored relations that another means; none if there are none.
 
     Its ends may be named as when it was recorded, as their entities are, or by any alias of those.
@@ -57,9 +57,9 @@ def matching(listings: Listings, relation: Relation, scope: Scope) -> list[Relat
         row
         for row in listings.relations_of_kind(relation, scope)
         if all(
-            end in {given, name} or {end, normalise(end)} & aliases
-            for end, given, name, aliases in zip(
-                ends, row.given_names, row.names, row.aliases, strict=True
+            end in {given, name} or {end, normalise(end)} & listings.aliases_of(entity.id)
+            for end, given, name, entity in zip(
+                ends, row.given_names, row.names, (row.subject, row.object), strict=True
             )
         )
     ]
@@ -68,7 +68,7 @@ def matching(listings: Listings, relation: Relation, scope: Scope) -> list[Relat
 
 
 def unrelate(
-    writing: WriteTransaction, relation: Relation, rows: Sequence[RelationRow], scope: Scope
+    writing: WriteTransaction, relation: Relation, rows: Sequence[StoredRelation], scope: Scope
 ) -> set[int]:
     """Delete relations, also from redacted views; returns the entities they were between.
 
@@ -82,11 +82,11 @@ def unrelate(
             if any(_is_copy(copy, original) for original in rows)
         ]
     for row in deleted:
-        writing.relations.remove(row.no, row.subject, row.object)
-    return {entity for row in deleted for entity in (row.subject, row.object)}
+        writing.relations.remove(row.no, row.subject.id, row.object.id)
+    return {entity.id for row in deleted for entity in (row.subject, row.object)}
 
 
-def _is_copy(copy: RelationRow, original: RelationRow) -> bool:
+def _is_copy(copy: StoredRelation, original: StoredRelation) -> bool:
     """Return whether a view's relation is a copy of another; a view may know other names."""
     return copy.recorded_s == original.recorded_s and all(
         {*names} & {*original_names}

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from family_recall.store import memories, relations, scope_sql
 from family_recall.store.file import sql
 from family_recall.store.file.schema import PARTITION_SHIFT
+from family_recall.store.graph import Entities
 from family_recall.store.household import Household
 from family_recall.store.memories import StoredMemory, epoch_s
-from family_recall.store.relations import RelationRow
+from family_recall.store.relations import StoredRelation
 from family_recall.store.scope_sql import Condition
 from family_recall.types import IdArray, Relation, Scope
 
@@ -120,10 +121,20 @@ class Listings:
 
     def relations_of_kind(
         self, relation: Relation, scope: Scope, view: int = 0
-    ) -> list[RelationRow]:
+    ) -> list[StoredRelation]:
         """List the relations of the same kind, place and start as another; or a view's."""
         valid_from_s = epoch_s(relation.valid_from, self.zone)
         return relations.of_kind(self.connection, relation, valid_from_s, scope, view)
+
+    def evidence_authors(self, rows: Sequence[StoredRelation]) -> list[list[str | None]]:
+        """Return the authors of each relation's evidence, None where a memory has none."""
+        numbers = [row.no for row in rows]
+        evidence = relations.evidence_of(self.connection, numbers, ("TRUE", ()))
+        return [[author for *_, author in evidence[no]] for no in numbers]
+
+    def aliases_of(self, entity: int) -> frozenset[str]:
+        """Return the aliases of an entity."""
+        return Entities(self.connection).aliases_of(entity)
 
     def mentions_of(self, memory: int) -> list[tuple[int, str, str]]:
         """List the (entity, name, role) of what a memory mentions, by name."""

@@ -54,14 +54,9 @@ class WordSearch(Reader):
             document_frequency=np.array([sum(counts[stem].values()) for stem in stems], np.int64),
         )
 
-    def held(
-        self, stems: Sequence[str], scope: Scope, counted_next: Sequence[str] = ()
-    ) -> list[bool]:
-        """Return whether any of the scope's memories holds each stem.
-
-        ``counted_next``: stems that are counted soon, so that one look-up counts them with others.
-        """
-        counts = self._stem_counts([*stems, *counted_next], self._shards(scope))
+    def held(self, stems: Sequence[str], scope: Scope) -> list[bool]:
+        """Return whether any of the scope's memories holds each stem."""
+        counts = self._stem_counts(stems, self._shards(scope))
         return [any(counts[stem].values()) for stem in stems]
 
     def match(

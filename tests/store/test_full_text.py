@@ -59,7 +59,7 @@ def test_a_replaced_version_is_not_counted(path: Path) -> None:
         with store_of(home).snapshot() as snapshot:
             partitions = tuple(partition.no for partition in snapshot.every_partition())
             scope = Scope(None, partitions, NOW.timestamp())
-            assert snapshot.held(["zebra", "hors"], scope, ["barn"]) == [False, True]
+            assert snapshot.held(["zebra", "hors"], scope) == [False, True]
         assert recall(home, "zebra", "mia").trace.runs["lexical"] == ()
 
 

@@ -1,60 +1,67 @@
-"""Resolve the people and things a question names to the entities in scope."""
+"""Who and what a question is about: the people and things it names, as entities in scope.
+
+*I*, *my* and *we* mean the asker; *my wife* and *Priya's brother* those whom relations in scope
+lead to, and just *my* and *Priya* if they lead to nobody. An unknown word means the only name that
+it could be a misspelling of.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from family_recall.english.kinship import may_name_kin
+from family_recall.english import lexicon
+from family_recall.english.kinship import KINSHIP_ROLES, KinPhrase, kin_phrases
 from family_recall.english.relations import ASKER_WORDS
-from family_recall.english.text import (
-    LONGEST_NAME,
-    MAX_QUESTION_CHARS,
-    names_among,
-    normalise,
-    words_in,
-)
-from family_recall.recall.question.kin_phrases import KinPhrases, Phrase
-from family_recall.recall.question.kinship import names_of
-from family_recall.recall.question.misspellings import URL_WORDS, misspelt_names
+from family_recall.english.text import EVERYDAY_WORDS, MAX_QUESTION_CHARS, Words
+from family_recall.recall.question.kinship import Kinship, is_one, names_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
 from family_recall.store.snapshot import Snapshot
 from family_recall.types import Scope
 
 _POSSESSIVE = re.compile(r"['’]s?$")
-_ADDRESS = re.compile(r"\w[@./_]+\w")
-_SIGN = re.compile(r"[@./_]")
-_SCHEME = re.compile(r"^(?:(?:https?|mailto) )?(?:www )?")
-_SCHEMES = ("", "www ", "https ", "http ", "https www ", "http www ")
-_MAX_ADDRESS_CHARS = 1000
-_Address = tuple[tuple[int, int], tuple[str, ...]]
-"""The span of an address in a text, and the forms it may be known in."""
+_CORRECT = frozenset(word for noun in KINSHIP_ROLES for word in noun.split(" ")).union(
+    lexicon.MONTHS, lexicon.WEEKDAYS, lexicon.SEASONS, lexicon.PARTS,
+    lexicon.UNITS, lexicon.COUNTS, lexicon.ORDINALS, EVERYDAY_WORDS,
+)  # fmt: skip
+"""Words that are never taken for a misspelt name."""
+
+_MAX_UNKNOWN = 32
+_MAX_MISSPELT = 6
+_MIN_MISSPELT_CHARS = 4
+_MIN_ALIAS_CHARS = 3
+_TWO_EDITS_CHARS = 8
+"""Letters from which a word may contain two mistakes."""
 
 
 class Mention(NamedTuple):
-    """Words of a question, normalised, and the entities they mean.
+    """Words of a question, normalised, and the entities they mean; ``first`` is the first word.
 
     Where they name relatives by a role, *my wife*, ``role`` is its noun and ``relations`` lead
-    there.
+    there. ``possible`` are the few who may be meant if nobody is for certain.
     """
 
     words: str
     entities: tuple[Entity, ...]
+    first: int = 0
     role: str = ""
     relations: tuple[StoredRelation, ...] = ()
+    possible: tuple[Entity, ...] = ()
 
 
 class Resolution(NamedTuple):
-    """Everything a question names.
+    """Everything a question names, in order; ``asker`` are the entities of the person who asks.
 
-    ``asker`` are the entities of the person who asks. ``relatives`` are the names of the people
-    that it calls by what they are to somebody, and ``searched`` is the question with those names
-    in place of the words for them; empty if there are none.
+    ``relatives`` are the names of the people that it calls by what they are to somebody, and
+    ``searched`` is the question with those names in place of the words for them; empty if there
+    are none.
     """
 
+    question: Words = Words("", [], [], [])
     mentions: tuple[Mention, ...] = ()
     asker: tuple[Entity, ...] = ()
     asker_is_named: bool = False
@@ -73,125 +80,174 @@ class Resolution(NamedTuple):
         return tuple(mention.words for mention in self.mentions)
 
 
-def resolve(
-    question: str, scope: Scope, snapshot: Snapshot, *, counted_next: Sequence[str] = ()
-) -> Resolution:
+def resolve(question: str, scope: Scope, snapshot: Snapshot) -> Resolution:
     """Resolve the people and things a question names, inside the visible partitions only.
-
-    *I*, *my* and *we* mean the asker. *My wife* and *Priya's brother* mean the people that
-    relations in scope lead to, and just *my* and *Priya* if they lead to nobody. An unknown word
-    means the only name it could be a misspelling of.
 
     Args:
         question: Any text; of a long one only the beginning is read.
         scope: What the asker may see.
         snapshot: The file.
-        counted_next: Stems that are counted soon, so that one look-up counts them with others.
     """
-    text = unicodedata.normalize("NFKC", question[:MAX_QUESTION_CHARS])
-    words, plain = words_in(text)
-    # One character can become eighteen, of which the first are searched for names.
-    all_plain = plain if len(text) <= MAX_QUESTION_CHARS else normalise(text).split(" ")
+    words = Words.of(unicodedata.normalize("NFC", question[:MAX_QUESTION_CHARS]))
     known: dict[str, list[Entity]] = {}
-    for alias, entity in snapshot.entities_in(plain, scope):
-        if alias.count(" ") < LONGEST_NAME:
-            known.setdefault(alias, []).append(entity)
-    myself = snapshot.asker(scope)
-    parts: list[str | Phrase] = [text]
-    if _SIGN.search(text):
-        parts = _cut(text, _known_addresses(text, known, scope, snapshot))
-    for name in URL_WORDS:
-        known.pop(name, None)
-    if may_name_kin(all_plain):
-        kin = KinPhrases(known, myself, scope, snapshot)
-        parts = [
-            piece
-            for part in parts
-            for piece in (_cut(part, kin.find(part)) if isinstance(part, str) else [part])
-        ]
-    beginnings = {name.split(" ", maxsplit=1)[0] for name in known}
-    mentions: list[Mention] = []
-    rest: list[str | None] = []
-    for written, phrase in _pieces(text, parts):
-        if phrase is None or (phrase.possible and not phrase.entities):
-            rest.append(written)
-            own_words = (words, plain) if written == text else words_in(written)
-            names = names_among(*own_words, known, beginnings)
-            mentions += [Mention(name, tuple(known[name])) for name in names]
-        else:
-            rest.append(None)
-            mention = Mention(phrase.words, phrase.entities, phrase.role, phrase.relations)
-            mentions += [mention] if phrase.entities else []
-    names = [mention.words for mention in mentions]
-    for word, meant in misspelt_names(rest, known, names, scope, snapshot, counted_next):
-        mentions.append(Mention(word, tuple(meant)))
-    is_named = any(
-        not ASKER_WORDS.isdisjoint(all_plain if part == text else normalise(part).split(" "))
-        for part in rest
-        if part is not None
-    )
-    resolution = Resolution(tuple(mentions), tuple(myself), is_named)
-    if len(parts) == 1:
-        return resolution
-    relatives, searched = _searched(text, parts)
-    return resolution._replace(relatives=relatives, searched=searched)
-
-
-def _searched(text: str, parts: Sequence[str | Phrase]) -> tuple[tuple[str, ...], str]:
-    """Return the names of the relatives a text speaks of, and the text with those names."""
-    relatives: list[str] = []
-    searched = ""
-    for written, phrase in _pieces(text, parts):
-        own_names = names_of(phrase.those_meant) if phrase is not None and phrase.role else ()
-        relatives += own_names
-        ending = _POSSESSIVE.search(written)
-        replaced = " ".join(own_names) + (ending.group() if ending else "")
-        searched += replaced if own_names else written
-    return tuple(dict.fromkeys(relatives)), searched if relatives else ""
-
-
-def _pieces(text: str, parts: Sequence[str | Phrase]) -> Iterator[tuple[str, Phrase | None]]:
-    """Yield each part of a text as it is written, with the phrase that it is, if any."""
-    at = 0
-    for part in parts:
-        start = at
-        at += len(part) if isinstance(part, str) else part.end - part.start
-        yield text[start:at], part if isinstance(part, Phrase) else None
-
-
-def _known_addresses(
-    text: str, known: dict[str, list[Entity]], scope: Scope, snapshot: Snapshot
-) -> list[Phrase]:
-    """Find the known e-mail addresses, handles and URLs in a text, and add them to the known."""
-    addresses = list(_addresses(text))
-    unknown = dict.fromkeys(f for _, forms in addresses for f in forms if f not in known)
-    for alias, entity in snapshot.entities(list(unknown), scope):
+    for alias, entity in snapshot.entities_in(words.plain, scope):
         known.setdefault(alias, []).append(entity)
-    phrases = []
-    for (start, end), forms in addresses:
-        form = next((form for form in forms if form in known), None)
-        if form is not None:
-            phrases.append(Phrase(start, end, forms[0], tuple(known[form])))
-    return phrases
+    myself = snapshot.asker(scope)
+    kinship = Kinship(scope, snapshot)
+    relatives: list[Mention] = []
+    used: set[int] = set()  # numbers of words that name nobody else
+    for phrase in kin_phrases(words, known):
+        mention, hidden = _relative(phrase, words, known, myself, kinship)
+        used.update(hidden)
+        if mention is not None:
+            relatives.append(mention)
+    mentions = [mention for mention in relatives if mention.entities]
+    mentions += _named(words, known, used)
+    is_named = any(word in ASKER_WORDS and at not in used for at, word in enumerate(words.plain))
+    mentions += _misspelt(words, {*known, *_words_of(mentions)}, used, scope, snapshot)
+    mentions.sort(key=lambda mention: mention.first)
+    names, searched = _searched(words, relatives)
+    return Resolution(words, tuple(mentions), tuple(myself), is_named, names, searched)
 
 
-def _addresses(text: str) -> Iterator[_Address]:
-    """Yield what looks like an address."""
-    for match in re.finditer(r"\S+", text):
-        written = match.group()
-        if len(written) > _MAX_ADDRESS_CHARS or not _ADDRESS.search(written):
-            continue
-        plain = normalise(written)
-        bare = _SCHEME.sub("", plain)
-        forms = () if "@" in written else tuple(f"{scheme}{bare}" for scheme in _SCHEMES)
-        yield match.span(), tuple(dict.fromkeys((plain, bare, *forms)))
+def _relative(
+    phrase: KinPhrase,
+    words: Words,
+    known: Mapping[str, Sequence[Entity]],
+    myself: Sequence[Entity],
+    kinship: Kinship,
+) -> tuple[Mention | None, Collection[int]]:
+    """Return whom a kinship phrase means, and the numbers of its words that name nobody else.
+
+    Of *my wife's boss*, where nothing tells of a boss, *my wife* is meant.
+    """
+    roles = phrase.roles
+    if phrase.owner is None:
+        return None, _numbers(phrase, range(len(roles)))
+    if phrase.is_named:
+        first, last = phrase.span(len(roles))
+        return None, range(first, last + 1)
+    whose = tuple(known[phrase.owner] if phrase.owner else myself)
+    mention: Mention | None = None
+    hidden: Collection[int] = ()
+    for n, role in enumerate(roles):
+        kin = kinship.of(whose, role.kin)
+        if not kin.entities and not kin.possible:
+            # In the question of a person who is called Dad, *my dad* is not himself.
+            name = words.longest(role.first, known)
+            if name and whose and is_one([*known[name], *whose]):
+                hidden = {*hidden, *_numbers(phrase, range(n, len(roles)))}
+            break
+        first, last = phrase.span(n + 1)
+        path = (*(mention.relations if mention else ()), *kin.relations)
+        said = " ".join(words.plain[first : last + 1])
+        mention = Mention(said, kin.entities, first, role.noun, path, kin.possible)
+        if not kin.entities:
+            hidden = _numbers(phrase, range(n + 1, len(roles)))
+            break
+        hidden, whose = range(first, last + 1), kin.entities
+    return mention, hidden
 
 
-def _cut(text: str, phrases: Sequence[Phrase]) -> list[str | Phrase]:
-    """Cut a text into its phrases, in order, and the texts between them."""
-    parts: list[str | Phrase] = []
-    at = 0
-    for phrase in phrases:
-        parts += [text[at : phrase.start], phrase]
-        at = phrase.end
-    return [*parts, text[at:]]
+def _numbers(phrase: KinPhrase, roles: range) -> set[int]:
+    """Return the numbers of the words of some roles."""
+    return {at for n in roles for at in range(phrase.roles[n].first, phrase.roles[n].last + 1)}
+
+
+def _named(
+    words: Words, known: Mapping[str, Sequence[Entity]], used: set[int]
+) -> Iterator[Mention]:
+    """Yield the names among the words that are not used, and use them."""
+    for at in range(len(words.plain)):
+        name = "" if at in used else words.name_at(at, known)
+        numbers = range(at, at + 1 + name.count(" "))
+        if name and used.isdisjoint(numbers):
+            used.update(numbers)
+            yield Mention(name, tuple(known[name]), at)
+
+
+def _words_of(mentions: Sequence[Mention]) -> set[str]:
+    return {word for mention in mentions for word in mention.words.split(" ")}
+
+
+def _misspelt(
+    words: Words, known: Collection[str], used: set[int], scope: Scope, snapshot: Snapshot
+) -> Iterator[Mention]:
+    """Yield the unused words that are nearly the name of exactly one entity.
+
+    Such a word has a capital that no beginning explains, or no memory in scope holds it.
+    """
+    unknown: dict[str, int] = {}
+    capitals: set[str] = set()
+    for at, word in enumerate(words.plain):
+        if (
+            at not in used
+            and len(word) >= _MIN_MISSPELT_CHARS
+            and word.isalpha()
+            and word not in _CORRECT
+            and word not in known
+        ):
+            unknown.setdefault(word, at)
+            if at and words.written[at][0].isupper():
+                capitals.add(word)
+    candidates = list(unknown)[:_MAX_UNKNOWN]
+    stems = dict(
+        pair for word in candidates if word not in capitals for pair in snapshot.stems(word)
+    )
+    held = snapshot.held(list(stems.values()), scope) if stems else []
+    seen = set(itertools.compress(stems, held))
+    for word in [word for word in candidates if word not in seen][:_MAX_MISSPELT]:
+        if entities := _entities_spelt_like(word, scope, snapshot):
+            yield Mention(word, tuple(entities), unknown[word])
+
+
+def _entities_spelt_like(word: str, scope: Scope, snapshot: Snapshot) -> list[Entity]:
+    """Return the entities whose name is nearly this word, if they are all the same one."""
+    edits = 1 if len(word) < _TWO_EDITS_CHARS else 2
+    letters = set(word)
+    aliases = [
+        alias
+        for alias in snapshot.aliases_like(word, edits, scope)
+        # An edit adds at most one letter and removes at most one: this rejects most aliases.
+        if len(letters.symmetric_difference(alias)) <= 2 * edits
+        and len(alias) >= _MIN_ALIAS_CHARS
+        and nearly_equal(word, alias, edits)
+    ]
+    entities = [entity for _, entity in snapshot.entities(aliases, scope)] if aliases else []
+    return entities if is_one(entities) else []
+
+
+def nearly_equal(word: str, other: str, edits: int) -> bool:
+    """Whether at most this many edits turn one word into the other.
+
+    An edit deletes, inserts or replaces a letter, or swaps two neighbours; none touches a letter
+    twice (optimal string alignment). Linear in the words for a fixed number of edits.
+
+    >>> nearly_equal("prya", "priya", 1), nearly_equal("piray", "priya", 1)
+    (True, False)
+    """
+    while word and other and word[0] == other[0]:
+        word, other = word[1:], other[1:]
+    if not word or not other or not edits:
+        return len(word) + len(other) <= edits
+    return (
+        nearly_equal(word[1:], other[1:], edits - 1)
+        or nearly_equal(word[1:], other, edits - 1)
+        or nearly_equal(word, other[1:], edits - 1)
+        or (word[:2] == other[1::-1] and nearly_equal(word[2:], other[2:], edits - 1))
+    )
+
+
+def _searched(words: Words, relatives: Sequence[Mention]) -> tuple[tuple[str, ...], str]:
+    """Return the names of the relatives a question speaks of, and the question with those names."""
+    names: list[str] = []
+    searched, end = "", 0
+    for mention in relatives:
+        own_names = names_of(mention.entities or mention.possible)
+        last = mention.first + mention.words.count(" ")
+        ending = _POSSESSIVE.search(words.written[last])
+        names += own_names
+        searched += words.text[end : words.spans[mention.first][0]] + " ".join(own_names)
+        searched += ending.group() if ending else ""
+        end = words.spans[last][1]
+    return tuple(dict.fromkeys(names)), searched + words.text[end:] if names else ""

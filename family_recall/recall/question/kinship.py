@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TypeAlias
 
 from family_recall.english.kinship import (
     INVERSE,
     IS_A,
     KINSHIP_PATHS,
     ORDERS,
-    SORT_OF_NOUN,
-    SORT_OF_TITLE,
-    KinshipRole,
-    RelationMeaning,
+    PETS,
+    SORT_OF_WORD,
+    Kin,
     meaning_of,
     relation_phrase,
 )
@@ -31,6 +31,11 @@ MIN_RELATION_CONFIDENCE = 0.5
 _MAX_ENTITIES = 32
 _MAX_POSSIBLE = 3
 """People who may be meant by a role; of more than these none is searched for."""
+_MAX_ROLES = 8
+"""Roles of one question that are looked up."""
+
+Paths: TypeAlias = dict[Entity, tuple[StoredRelation, ...]]
+"""Entities, each with the relations that lead there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,122 +52,121 @@ class Relatives:
     possible: tuple[Entity, ...] = ()
 
 
-def relatives(
-    whose: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot
-) -> Relatives:
-    """Find the entities that have a role to a person, by the relations in scope.
+class Kinship:
+    """The relatives of people as one scope knows them."""
 
-    Relations are read in both directions and composed: a grandmother is the mother of a parent.
-    Of several candidates, those known to be of the role's sort are returned; if there are none,
-    the only candidate of unknown sort, and nobody if there are several.
+    def __init__(self, scope: Scope, snapshot: Snapshot) -> None:
+        self._scope = scope
+        self._snapshot = snapshot
+        self._known: dict[tuple[Sequence[Entity], Kin], Relatives] = {}
 
-    Args:
-        whose: The entities of the person, in any partition.
-        role: The role to find.
-        scope: What the asker may see.
-        snapshot: The file.
-    """
-    start = in_all_partitions(whose, scope, snapshot)
-    possible: tuple[Entity, ...] = ()
-    for paths in KINSHIP_PATHS.get(role.link, (((role.link,),),)):
-        ends: dict[Entity, tuple[StoredRelation, ...]] = {}
-        for path in paths:
-            for end, walked in _walk(start, path, scope, snapshot).items():
-                ends.setdefault(end, walked)
-        others = [end for end in ends if end not in start][:_MAX_ENTITIES]
-        candidates = in_all_partitions(others, scope, snapshot)
-        certain, unknown = (
-            tuple(end for end in some if end not in start)
-            for some in _of_sort(candidates, role, scope, snapshot)
-        )
-        if certain:
-            walked_to = [ends.get(end, ()) for end in certain]
-            # From the person outwards: all first steps, then all second ones.
-            steps = [step for level in zip_longest(*walked_to) for step in level if step]
-            return Relatives(certain, tuple(dict.fromkeys(steps)))
-        possible = possible or unknown
-    return Relatives(possible=possible if len(_individuals(possible)) <= _MAX_POSSIBLE else ())
+    def of(self, whose: Sequence[Entity], kin: Kin) -> Relatives:
+        """Find the entities that are a person's kin, by the relations in scope.
 
+        Relations are read in both directions and composed: a grandmother is the mother of a
+        parent. Of several candidates, those known to be of the sort are returned; if there are
+        none, the only candidate of unknown sort, and nobody if there are several. ``whose`` are
+        the entities of the person, in any partition.
+        """
+        key = (tuple(whose), kin)
+        if key not in self._known:
+            if not whose or len(self._known) >= _MAX_ROLES:
+                return Relatives()
+            self._known[key] = self._find(whose, kin)
+        return self._known[key]
 
-def is_one(entities: Iterable[Entity]) -> bool:
-    """Whether several partitions' entities are all the same person or thing."""
-    return len(_individuals(entities)) == 1
+    def _find(self, whose: Sequence[Entity], kin: Kin) -> Relatives:
+        start = in_all_partitions(whose, self._scope, self._snapshot)
+        possible: tuple[Entity, ...] = ()
+        for paths in KINSHIP_PATHS.get(kin.link, (((kin.link,),),)):
+            ends: Paths = {}
+            for path in paths:
+                for end, walked in self._walk(start, path).items():
+                    ends.setdefault(end, walked)
+            certain, unknown = self._of_sort([end for end in ends if end not in start], kin)
+            if certain:
+                # From the person outwards: all first steps, then all second ones.
+                levels = zip_longest(*(ends[end] for end in certain))
+                steps = dict.fromkeys(step for level in levels for step in level if step)
+                return Relatives(tuple(certain), tuple(steps))
+            possible = possible or tuple(unknown)
+        return Relatives(possible=possible if len(_individuals(possible)) <= _MAX_POSSIBLE else ())
 
+    def _walk(self, start: Sequence[Entity], path: Sequence[str]) -> Paths:
+        """Follow a path of links; returns where it ends."""
+        ends: Paths = dict.fromkeys(start, ())
+        for link in path:
+            ids = {entity.id: walked for entity, walked in ends.items()}
+            reached: Paths = {}
+            for relation in credible_relations(list(ends), self._scope, self._snapshot):
+                meaning = meaning_of(relation.relation)
+                if meaning is None:
+                    continue
+                subject, object_ = relation.subject, relation.object
+                if meaning.link == link and object_.id in ids:
+                    reached.setdefault(subject, (*ids[object_.id], relation))
+                if INVERSE[meaning.link] == link and subject.id in ids:
+                    reached.setdefault(object_, (*ids[subject.id], relation))
+            ends = in_every_partition(reached, self._scope, self._snapshot)
+        return ends
 
-def names_of(entities: Iterable[Entity]) -> list[str]:
-    """Return what each of some people and things is called.
-
-    The several entities of one are called by the shortest of their names.
-    """
-    names = ([entity.name for entity in group] for group in _individuals(entities))
-    return list(dict.fromkeys(min(group, key=lambda name: (len(name), name)) for group in names))
-
-
-def _walk(
-    start: Sequence[Entity], path: Sequence[str], scope: Scope, snapshot: Snapshot
-) -> dict[Entity, tuple[StoredRelation, ...]]:
-    """Follow a path of links; returns where it ends, with the relations that led there."""
-    ends: dict[Entity, tuple[StoredRelation, ...]] = dict.fromkeys(start, ())
-    for step, link in enumerate(path):
-        if step:
-            first = list(ends)[:_MAX_ENTITIES]
-            ends = {
-                end: next((ends[one] for one in first if is_same(one, end)), ())
-                for end in in_all_partitions(first, scope, snapshot)
-            }
-        ids = {entity.id: walked for entity, walked in ends.items()}
-        reached: dict[Entity, tuple[StoredRelation, ...]] = {}
-        for relation in credible_relations(list(ends), scope, snapshot):
-            meaning = meaning_of(relation.relation)
-            if meaning is None:
+    def _of_sort(self, entities: Sequence[Entity], kin: Kin) -> tuple[list[Entity], list[Entity]]:
+        """Split off those known to be of a sort and order, and those who may be."""
+        if not entities or not (kin.sort or kin.order):
+            return list(entities), []
+        known: dict[int, set[str]] = {entity.id: set() for entity in entities}
+        for alias, entity in self._snapshot.entities(list(SORT_OF_WORD), self._scope):
+            known.get(entity.id, set()).add(SORT_OF_WORD[alias])
+        for relation in credible_relations(entities, self._scope, self._snapshot):
+            meaning = meaning_of(relation.relation) or Kin("")
+            is_a = relation_phrase(relation.relation) in IS_A
+            sort = SORT_OF_WORD.get(normalise(relation.object.name), "") if is_a else ""
+            known.get(relation.subject.id, set()).update((sort or meaning.sort, meaning.order))
+            known.get(relation.object.id, set()).add(meaning.object_sort)
+        fitting, unknown = [], []
+        for group in _individuals(entities):
+            about = set().union(*(known[entity.id] for entity in group)) - {""}
+            orders = about.intersection(ORDERS.values())
+            sorts = about - orders
+            if kin.order and orders and kin.order not in orders:
                 continue
-            subject, object_ = relation.subject, relation.object
-            if meaning.link == link and object_.id in ids:
-                reached.setdefault(subject, (*ids[object_.id], relation))
-            if INVERSE[meaning.link] == link and subject.id in ids:
-                reached.setdefault(object_, (*ids[subject.id], relation))
-        ends = reached
-    return ends
-
-
-def _of_sort(
-    entities: Sequence[Entity], role: KinshipRole, scope: Scope, snapshot: Snapshot
-) -> tuple[list[Entity], list[Entity]]:
-    """Split off those known to be what a role asks for, and those who may be."""
-    if not entities or not (role.sorts or role.order):
-        return list(entities), []
-    known: dict[int, set[str]] = {entity.id: set() for entity in entities}
-    for alias, entity in snapshot.entities(list(SORT_OF_TITLE), scope):
-        known.get(entity.id, set()).add(SORT_OF_TITLE[alias])
-    for relation in credible_relations(entities, scope, snapshot):
-        meaning = meaning_of(relation.relation) or RelationMeaning("")
-        is_a = relation_phrase(relation.relation) in IS_A
-        sort = SORT_OF_NOUN.get(normalise(relation.object.name), "") if is_a else ""
-        known.get(relation.subject.id, set()).update((sort or meaning.subject, meaning.order))
-        known.get(relation.object.id, set()).add(meaning.object)
-    fitting, unknown = [], []
-    for group in _individuals(entities):
-        about = set().union(*(known[entity.id] for entity in group)) - {""}
-        orders = about & set(ORDERS.values())
-        sorts = about - orders
-        if role.order and orders and role.order not in orders:
-            continue
-        fits = not role.sorts or bool(sorts & role.sorts)
-        if fits and (not role.order or orders):
-            fitting.append(group)
-        elif fits or not sorts - {"pet"}:
-            unknown.append(group)
-    if not fitting and len(unknown) == 1:
-        fitting, unknown = unknown, []
-    return [e for group in fitting for e in group], [e for group in unknown for e in group]
+            fits = kin.sort in {"", *sorts} or (kin.sort == "pet" and bool(sorts & PETS))
+            if fits and (not kin.order or orders):
+                fitting.append(group)
+            elif fits or not sorts - {"pet"}:
+                unknown.append(group)
+        if not fitting and len(unknown) == 1:
+            fitting, unknown = unknown, []
+        return [e for group in fitting for e in group], [e for group in unknown for e in group]
 
 
 def credible_relations(
-    entities: Sequence[Entity], scope: Scope, snapshot: Snapshot, *, ended: bool = False
+    entities: Sequence[Entity] | None,
+    scope: Scope,
+    snapshot: Snapshot,
+    *,
+    ended: bool = False,
 ) -> list[StoredRelation]:
-    """List the relations of some entities that hold, or have ended, and are at least half sure."""
-    relations = snapshot.relations([entity.id for entity in entities], scope, ended=ended)
+    """List the relations of some entities, or all, that are at least half sure.
+
+    Those that hold, or those that have ended.
+    """
+    ids = None if entities is None else [entity.id for entity in entities]
+    relations = snapshot.relations(ids, scope, ended=ended)
     return [relation for relation in relations if relation.confidence >= MIN_RELATION_CONFIDENCE]
+
+
+def in_every_partition(
+    reached: Mapping[Entity, tuple[StoredRelation, ...]], scope: Scope, snapshot: Snapshot
+) -> Paths:
+    """Add the entities by which other partitions know what was reached, by the same way."""
+    first = list(reached)[:_MAX_ENTITIES]
+    return {
+        entity: reached[entity]
+        if entity in reached
+        else next((reached[each] for each in first if is_same(each, entity)), ())
+        for entity in in_all_partitions(first, scope, snapshot)
+    }
 
 
 def in_all_partitions(entities: Sequence[Entity], scope: Scope, snapshot: Snapshot) -> list[Entity]:
@@ -182,6 +186,20 @@ def in_all_partitions(entities: Sequence[Entity], scope: Scope, snapshot: Snapsh
         if any(is_same(entity, other, alias) for entity in entities)
     ]
     return list(dict.fromkeys([*entities, *same]))
+
+
+def is_one(entities: Iterable[Entity]) -> bool:
+    """Whether several partitions' entities are all the same person or thing."""
+    return len(_individuals(entities)) == 1
+
+
+def names_of(entities: Iterable[Entity]) -> list[str]:
+    """Return what each of some people and things is called.
+
+    The several entities of one are called by the shortest of their names.
+    """
+    names = ([entity.name for entity in group] for group in _individuals(entities))
+    return list(dict.fromkeys(min(group, key=lambda name: (len(name), name)) for group in names))
 
 
 def _individuals(entities: Iterable[Entity]) -> list[list[Entity]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import math
+import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
@@ -27,7 +28,6 @@ from family_recall.recall.question.related import (
     Related,
     related,
     relations_about,
-    relations_of_family,
 )
 from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
 from family_recall.store.memories import StoredMemory
@@ -77,7 +77,7 @@ def plan(
     ``guarded`` runs each look-up and returns its fallback on failure; ``leave_out`` is as in
     :func:`read`, and ``relations`` looks up none. A focus that the request may not see is none.
     """
-    question = request.query_text[: text.MAX_QUESTION_CHARS]
+    question = unicodedata.normalize("NFC", request.query_text[: text.MAX_QUESTION_CHARS])
     no_anchors: tuple[times.Anchor, ...] = ()
     household = guarded(
         "anchors",
@@ -99,10 +99,9 @@ def plan(
     question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
     asked_terms = question_plan.terms
     alike = related_words.of_terms(asked_terms)
-    counted_next = [stem for _, stem in (*asked_terms, *alike)]
     resolved = guarded(
         "entities",
-        lambda: entities.resolve(question, scope, snapshot, counted_next=counted_next),
+        lambda: entities.resolve(question, scope, snapshot),
         entities.Resolution(),
     )
     if "routing" not in leave_out:
@@ -133,15 +132,15 @@ def plan(
         if "relations" in leave_out:
             return Related()
         if question_plan.about_family:
-            return relations_of_family(scope, snapshot)
+            return relations_about(None, scope, snapshot, now.tzinfo)
         if question_plan.breadth == "about":
             return relations_about(question_plan.about, scope, snapshot, now.tzinfo)
         return related(
-            _without(question, question_plan.timespan_words),
             resolved,
             scope,
             snapshot,
             zone=now.tzinfo,
+            time_words=question_plan.timespan_words,
             timespan_s=None if question_plan.other_timespan_s else question_plan.timespan_s,
             asks_when=question_plan.asks_when,
         )
@@ -250,7 +249,7 @@ def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understand
             dt.datetime.fromtimestamp(edge, zone) if math.isfinite(edge) else None
             for edge in plan.timespan_s
         )
-        words = tuple(question[first:last] for first, last in plan.timespan_words)
+        words = tuple(plan.asked.text[first:last] for first, last in plan.timespan_words)
         spoken = SpokenTime(start, end, plan.timespan_certainty, words)
     return Understanding(
         question=question,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from family_recall import FamilyRecall, Person, RecallContext
 from family_recall.access.policy import scope_of
 from family_recall.english.text import MAX_QUESTION_CHARS
-from family_recall.recall.question.entities import resolve
-from family_recall.recall.question.misspellings import nearly_equal
+from family_recall.recall.question.entities import nearly_equal, resolve
 from tests.conftest import HOME, NOW, move_in, open_home, remember, store_of
 
 

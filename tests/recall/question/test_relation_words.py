@@ -37,7 +37,7 @@ def test_a_relation_is_read_in_many_words(relation: str, link: str, sort: str) -
     """A bare noun is what the subject is; words before a noun describe; owners compose."""
     meaning = meaning_of(relation)
     assert meaning is not None
-    assert (meaning.link, meaning.subject) == (link, sort)
+    assert (meaning.link, meaning.sort) == (link, sort)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from family_recall.english.text import (
     MAX_QUESTION_CHARS,
     STOP_WORDS,
+    Words,
     names_in,
     normalise,
     search_terms,
-    words_in,
 )
 
 
@@ -66,7 +66,7 @@ def test_a_found_name_is_a_run_of_words(text: str, known: set[str]) -> None:
     found = names_in(text, known)
 
     assert set(found) <= known
-    words = f" {' '.join(words_in(text)[1])} "
+    words = f" {' '.join(Words.of(text).plain)} "
     assert all(f" {name} " in words for name in found)
 
 
