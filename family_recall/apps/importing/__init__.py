@@ -1,14 +1,128 @@
-"""Files that a family has, read as drafts of memories: chats, calendars, contacts, notes, mail."""
+"""Files that a family has, read as drafts of memories: chats, calendars, contacts, notes, mail.
 
-from family_recall.apps.importing.drafts import Draft, LeftOut, Reading, ReadSettings
-from family_recall.apps.importing.formats import format_of, read, source_name
+Which format a file has, what reads it, and what its source is called.
+"""
 
-__all__ = [
-    "Draft",
-    "LeftOut",
-    "ReadSettings",
-    "Reading",
-    "format_of",
-    "read",
-    "source_name",
-]
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from family_recall.apps.importing.calendars import read_calendar
+from family_recall.apps.importing.contacts import read_contacts
+from family_recall.apps.importing.drafts import (
+    Draft,
+    LeftOut,
+    Reading,
+    ReadSettings,
+    digest,
+    text_of,
+    zipped_text,
+)
+from family_recall.apps.importing.mail import read_mailbox
+from family_recall.apps.importing.notes import SUFFIXES, read_notes
+from family_recall.apps.importing.tables import read_table
+from family_recall.apps.importing.whatsapp import is_whatsapp_chat, read_chat
+from family_recall.types.browsing import Format
+from family_recall.types.fields import MAX_TEXT_CHARS
+
+__all__ = ["Draft", "LeftOut", "ReadSettings", "Reading", "format_of", "read", "source_name"]
+
+MAX_KEY_CHARS = 500
+"""A longer key is replaced by a digest: with its source it is an id, of at most 1,000."""
+
+TOO_LONG, REPEATED = "texts of more than 1,000,000 characters", "what is there twice"
+
+_BY_SUFFIX: dict[str, Format] = {
+    ".zip": "whatsapp",
+    **dict.fromkeys((".ics", ".ical", ".ifb", ".icalendar"), "icalendar"),
+    **dict.fromkeys((".vcf", ".vcard"), "vcard"),
+    **dict.fromkeys(SUFFIXES, "markdown"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".mbox", ".mbx"), "mbox"),
+}
+_READERS = {
+    "whatsapp": read_chat,
+    "icalendar": read_calendar,
+    "vcard": read_contacts,
+    "csv": read_table,
+}
+_COPY = re.compile(r"\s*\(\d+\)$")
+_EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
+
+
+def format_of(path: Path) -> Format | None:
+    """Return a file's format, by its suffix, or by how it begins; None for none of these."""
+    if path.is_dir():
+        return "mbox" if (path / "mbox").is_file() else "markdown"
+    if by_suffix := _BY_SUFFIX.get(path.suffix.lower()):
+        return by_suffix
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except (OSError, ValueError):
+        return None
+    text = _decoded_head(head).lstrip("\ufeff \r\n")
+    if text.startswith("From "):
+        return "mbox"
+    if text.upper().startswith("BEGIN:VCALENDAR"):
+        return "icalendar"
+    if text.upper().startswith("BEGIN:VCARD"):
+        return "vcard"
+    return "whatsapp" if is_whatsapp_chat(text.replace("\r\n", "\n").replace("\r", "\n")) else None
+
+
+def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
+    """Read a file, or a folder of notes, as a whole.
+
+    Raises:
+        DatasetError: If it is not of that format, or anything of it cannot be read.
+    """
+    if file_format == "markdown":
+        reading = read_notes(path, settings)
+    elif file_format == "mbox":
+        reading = read_mailbox(path / "mbox" if path.is_dir() else path, settings)
+    else:
+        is_zip = file_format == "whatsapp" and path.suffix.lower() == ".zip"
+        text, name = zipped_text(path) if is_zip else (text_of(path), str(path))
+        reading = _READERS[file_format](text, name, settings)
+    return Reading.of((*reading.left_out, *_storable(reading)), reading.keeps)
+
+
+def source_name(path: Path, file_format: Format) -> str:
+    """Return what a file's source is called, unless that is said: format and name.
+
+    A second download of it, ``chat (1).txt``, has the name of the first, a chat the name of who is
+    in it. iOS calls every chat ``_chat.txt``: its folder's name counts.
+
+    >>> source_name(Path("Downloads/WhatsApp Chat with Tom (1).txt"), "whatsapp")
+    'whatsapp:Tom'
+    """
+    whole = path.resolve()
+    stem = whole.name if whole.is_dir() else whole.stem
+    if stem == "_chat" and whole.parent.name:
+        stem = whole.parent.name
+    name = _EXPORTED_CHAT.sub("", _COPY.sub("", stem), count=1)
+    return f"{file_format}:{name or stem}"
+
+
+def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:
+    """Yield the drafts that can be memories, each key once."""
+    seen: set[str] = set()
+    for draft in reading.drafts:
+        key = draft.key if len(draft.key) <= MAX_KEY_CHARS else digest(draft.key)
+        if key in seen:
+            yield LeftOut(draft.where, REPEATED)
+        elif len(draft.text) > MAX_TEXT_CHARS:
+            yield LeftOut(draft.where, TOO_LONG)
+        else:
+            seen.add(key)
+            yield dataclasses.replace(draft, key=key)
+
+
+def _decoded_head(head: bytes) -> str:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return head.decode("utf-16", "ignore")
+    return head.decode("utf-8", "ignore")

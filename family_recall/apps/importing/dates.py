@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from family_recall.apps.importing.drafts import ReadSettings
@@ -31,60 +31,42 @@ _DAY = dt.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class NumericMoment:
-    """A moment in numbers, of which it may be open which is the day and which the month."""
+    """A moment in numbers, as it reads with the day first and with the month first."""
 
-    first: int
-    middle: int
-    last: int
-    time: dt.time
+    day_first: dt.datetime | None
+    month_first: dt.datetime | None
     where: str
     shown: str
-    by_mark: bool | None = None
 
     @classmethod
     def of(cls, match: re.Match[str], where: str) -> NumericMoment | None:
         """Read a match of ``NUMERIC``; None where no order makes it a moment."""
         hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
         if match["half"]:
-            if not 1 <= hour <= 12:
-                return None
-            hour = hour % 12 + 12 * (match["half"] in "pP")
-        if (
-            hour > 23
-            or minute > 59
-            or second > 59
-            or {len(match["first"]), len(match["last"])} & {3}
-        ):
+            hour = hour % 12 + 12 * (match["half"] in "pP") if 1 <= hour <= 12 else 24
+        if hour > 23 or minute > 59 or second > 59 or 3 in map(len, match.group("first", "last")):
             return None
-        numbers = (int(match["first"]), int(match["middle"]), int(match["last"]))
-        # No locale writes 10.30.2026.
-        by_mark = True if match["mark"] == "." else None
+        first, middle, last = (int(match[name]) for name in ("first", "middle", "last"))
+        time = dt.time(hour, minute, second)
+        if first > 31:
+            day_first = month_first = _moment_at(first, middle, last, time)
+        else:
+            day_first = _moment_at(last, middle, first, time)
+            # No locale writes 10.30.2026.
+            month_first = None if match["mark"] == "." else _moment_at(last, first, middle, time)
         shown = re.split(r"[,،T]?\s", match[0])[0]
-        moment = cls(*numbers, dt.time(hour, minute, second), where, shown, by_mark)
-        return moment if moment.orders() else None
-
-    def orders(self) -> frozenset[bool]:
-        """Return which orders make it a day: True for the day first; both if the year is first."""
-        return frozenset(order for order in (True, False) if self._date(day_first=order))
+        return cls(day_first, month_first, where, shown) if day_first or month_first else None
 
     def at(self, *, day_first: bool) -> dt.datetime | None:
         """Return the moment in an order; None where there is no such day."""
-        date = self._date(day_first=day_first)
-        return dt.datetime.combine(date, self.time) if date else None
+        return self.day_first if day_first else self.month_first
 
-    def _date(self, *, day_first: bool) -> dt.date | None:
-        if self.first > 31:
-            year, month, day = self.first, self.middle, self.last
-        elif day_first:
-            year, month, day = self.last, self.middle, self.first
-        elif self.by_mark is not None:
-            return None
-        else:
-            year, month, day = self.last, self.first, self.middle
-        try:
-            return dt.date(year if year > 99 else 2000 + year, month, day)
-        except ValueError:
-            return None
+
+def _moment_at(year: int, month: int, day: int, time: dt.time) -> dt.datetime | None:
+    try:
+        return dt.datetime.combine(dt.date(year if year > 99 else 2000 + year, month, day), time)
+    except ValueError:
+        return None
 
 
 def resolve(
@@ -103,34 +85,47 @@ def resolve(
     Raises:
         DatasetError: If none fits, or it cannot be told which; the message says how to.
     """
-    if not moments:
-        return []
-    orders = {True, False} if settings.day_first is None else {settings.day_first}
-    first_of: dict[bool, NumericMoment] = {}
-    for moment in moments:
-        fits = moment.orders()
-        if len(fits) == 1:
-            (order,) = fits
-            first_of.setdefault(order, moment)
-        if not orders & fits:
-            raise DatasetError(_impossible(moment, first_of, settings))
-        orders &= fits
-    readings = {order: [at for m in moments if (at := m.at(day_first=order))] for order in orders}
-    if len({tuple(reading) for reading in readings.values()}) > 1 and in_the_past:
-        latest = settings.now.astimezone(settings.zone).replace(tzinfo=None) + _DAY
-        readings = _only(readings, lambda reading: all(at <= latest for at in reading))
-    if len({tuple(reading) for reading in readings.values()}) > 1 and in_order:
-        readings = _only(
-            readings,
-            lambda reading: all(b >= a - _DAY for a, b in itertools.pairwise(reading)),
-        )
-    if len({tuple(reading) for reading in readings.values()}) > 1:
-        moment = next(m for m in moments if m.at(day_first=True) != m.at(day_first=False))
+    orders = (True, False) if settings.day_first is None else (settings.day_first,)
+    readings = [[at for m in moments if (at := m.at(day_first=order))] for order in orders]
+    readings = [reading for reading in readings if len(reading) == len(moments)]
+    if not readings:
+        raise DatasetError(_impossible(moments, settings))
+    latest = settings.now.astimezone(settings.zone).replace(tzinfo=None) + _DAY
+    if in_the_past and _differ(readings):
+        readings = [each for each in readings if all(at <= latest for at in each)] or readings
+    if in_order and _differ(readings):
+        ordered = [
+            each for each in readings if all(b >= a - _DAY for a, b in itertools.pairwise(each))
+        ]
+        readings = ordered or readings
+    if _differ(readings):
+        moment = next(moment for moment in moments if moment.day_first != moment.month_first)
         raise DatasetError(
             f"{moment.where}: {moment.shown} may be day/month or month/day, and no other date of "
             "the file tells; say --day-first or --month-first (in Python day_first=True or False)"
         )
-    return next(iter(readings.values()))
+    return readings[0]
+
+
+def _differ(readings: Sequence[list[dt.datetime]]) -> bool:
+    return len(readings) == 2 and readings[0] != readings[1]
+
+
+def _impossible(moments: Sequence[NumericMoment], settings: ReadSettings) -> str:
+    """Return which moment has no day in the order asked for, or which two have none in common."""
+    no_day, no_month = (
+        next((moment for moment in moments if moment.at(day_first=order) is None), moments[0])
+        for order in (True, False)
+    )
+    if settings.day_first is not None:
+        moment = no_day if settings.day_first else no_month
+        order = "day/month" if settings.day_first else "month/day"
+        return f"{moment.where}: {moment.shown} is no {order}, as was asked for"
+    first, second = sorted((no_day, no_month), key=moments.index)
+    return (
+        f"{second.where}: {second.shown} and {first.shown} ({first.where}) cannot both be "
+        "day/month, nor both month/day; correct one"
+    )
 
 
 def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list[dt.datetime]:
@@ -138,9 +133,6 @@ def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list
 
     ISO 8601, numbers such as 30/10/2026 18:04, or words such as 30 October 2026. A moment without
     an offset stays naive: it is in the household's zone.
-
-    Raises:
-        DatasetError: If one is none of these, or day and month cannot be told apart.
     """
     read: list[dt.datetime | NumericMoment] = [
         _moment(text.strip(), where) for text, where in texts
@@ -172,24 +164,4 @@ def _moment(text: str, where: str) -> dt.datetime | NumericMoment:
     raise DatasetError(
         f"{where}: expected a day or moment such as 2026-10-30, 30/10/2026 18:04 or 30 October "
         f"2026, got {text[:60]!r}"
-    )
-
-
-def _only(
-    readings: dict[bool, list[dt.datetime]], fits: Callable[[list[dt.datetime]], bool]
-) -> dict[bool, list[dt.datetime]]:
-    """Return the readings that fit; all, where none does."""
-    return {order: reading for order, reading in readings.items() if fits(reading)} or readings
-
-
-def _impossible(
-    moment: NumericMoment, first_of: dict[bool, NumericMoment], settings: ReadSettings
-) -> str:
-    if settings.day_first is not None:
-        order = "day/month" if settings.day_first else "month/day"
-        return f"{moment.where}: {moment.shown} is no {order}, as was asked for"
-    other = first_of[not next(iter(moment.orders()))]
-    return (
-        f"{moment.where}: {moment.shown} and {other.shown} ({other.where}) cannot both be "
-        "day/month, nor both month/day; correct one"
     )
