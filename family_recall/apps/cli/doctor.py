@@ -17,7 +17,6 @@ from family_recall.api import FamilyRecall, files
 from family_recall.api.files import Secret, leftovers, remove_leftovers, scratch_folder
 from family_recall.api.maintenance import CHECKSUMS, Finding, graph_engine, versions
 from family_recall.api.models import (
-    ModelCheck,
     StaticEncoder,
     check,
     import_runtime,
@@ -193,17 +192,16 @@ def _models(folder: Path | None) -> Iterator[Check]:
         name = f"model {entry.name}"
         problems = [f"{part.what}: {part.problem}" for part in parts if part.problem]
         if not problems:
-            providers = [f" on {_processor(part)}" for part in parts if part.provider]
-            files = f"{len(entry.files)} files as in the manifest"
-            yield Check(name, f"{files}, and it runs{''.join(providers)}")
+            runs = f"{len(entry.files)} files as in the manifest, and it runs"
+            for part in parts:
+                if part.provider:
+                    runs += f" on {part.provider}"
+                    runs += f" ({part.obstacle})" if part.obstacle else ""
+            yield Check(name, runs)
         elif entry.role != StaticEncoder.ROLE and _lacks_runtime():
             yield Check(name, "unused without ONNX Runtime")
         else:
             yield Check(name, "; ".join(problems), _MODELS)
-
-
-def _processor(part: ModelCheck) -> str:
-    return f"{part.provider} ({part.obstacle})" if part.obstacle else str(part.provider)
 
 
 def _round_trip(key: Secret | None, models: Path | None) -> Check:

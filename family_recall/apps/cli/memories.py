@@ -195,7 +195,9 @@ def relate(
         ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
         relations = home.relations.all(ctx)
     lines = ["".join(_parts(relation, known)) for relation in relations]
-    return Output([_record(relation) for relation in relations], lines or ["no relations"])
+    unset = dict.fromkeys(fields_of(fr.Relation))
+    records = [{**unset, **relation.to_json()} for relation in relations]
+    return Output(records, lines or ["no relations"])
 
 
 @household_command()
@@ -265,7 +267,3 @@ def _parts(relation: fr.Relation, known: ShortIds) -> Iterator[str]:
         yield f", for the guardians of {relation.guardians_of}"
     if relation.evidence:
         yield f", evidence {', '.join(map(known.short, relation.evidence))}"
-
-
-def _record(relation: fr.Relation) -> dict[str, Any]:
-    return {**dict.fromkeys(fields_of(fr.Relation)), **relation.to_json()}

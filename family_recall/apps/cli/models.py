@@ -103,26 +103,22 @@ def verify(folder: Path | None) -> Output:
 @command("import", group=models)
 @click.argument("source", type=FOLDER, metavar="DIR")
 @_to_option
-@click.option(
-    "--role",
-    type=click.Choice(("embedder", "cross_encoder")),
-    help="what it is for (default: by the architecture in config.json)",
-)
-@click.option(
-    "--pooling",
-    type=click.Choice(("mean", "cls", "last", "graph")),
-    help="how token vectors become one; graph: it computes one (default: as 1_Pooling says)",
+@option(
+    *("--role", ("embedder", "cross_encoder"), "what it is for"),
+    absent="by the architecture in config.json",
 )
 @option(
-    "--query-prefix",
-    "TEXT",
-    "put before every question",
+    "--pooling",
+    ("mean", "cls", "last", "graph"),
+    "how token vectors become one; graph: it computes one",
+    absent="as 1_Pooling says",
+)
+@option(
+    *("--query-prefix", "TEXT", "put before every question"),
     absent="its prompt called query, or nothing",
 )
 @option(
-    "--memory-prefix",
-    "TEXT",
-    "put before every memory",
+    *("--memory-prefix", "TEXT", "put before every memory"),
     absent="its prompt called document or passage, or nothing",
 )
 @click.option(
@@ -139,10 +135,9 @@ def verify(folder: Path | None) -> Output:
 )
 @option("--name", "NAME", "what to call it", absent="the folder's name")
 @option("--licence", "NAME", "its licence", absent="as its README.md says")
-@click.option(
-    "--precision",
-    type=click.Choice(("int8", "fp16", "fp32")),
-    help="of its weights (default: as the ONNX file's name says, or fp32)",
+@option(
+    *("--precision", ("int8", "fp16", "fp32"), "of its weights"),
+    absent="as the ONNX file's name says, or fp32",
 )
 @option("--onnx", "FILE", "its graph", absent="model.onnx, or the only one")
 @option("--output", "NAME", "the graph's output to read", absent="by its usual names")
@@ -168,12 +163,7 @@ def import_model(source: Path, to: Path | None, **options: Any) -> Output:
 @click.argument("name")
 @_to_option
 @_catalogue_option
-@click.option(
-    "--base-url",
-    default=BASE_URL,
-    metavar="URL",
-    help=f"the hub, or a mirror of it (default: {BASE_URL})",
-)
+@option("--base-url", "URL", "the hub, or a mirror of it", default=BASE_URL)
 def fetch(name: str, to: Path | None, catalogue: Path | None, base_url: str) -> Output:
     """Download a model of the catalogue; size and SHA-256 of every file are checked.
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from click.shell_completion import CompletionItem
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from family_recall.types import Region
     from family_recall.types.fields import FieldSpec
@@ -136,7 +134,7 @@ _TYPES: Mapping[str, Any] = {
 
 def option(
     flags: str,
-    metavar: str,
+    metavar: str | Sequence[str],
     help_text: str,
     *,
     name: str | None = None,
@@ -147,7 +145,7 @@ def option(
 
     Args:
         flags: One flag, or several separated by commas.
-        metavar: What stands for the value; sets the type, unless that is given.
+        metavar: What stands for the value, and sets the type; or the values there are.
         help_text: What the option does, without its default.
         name: The argument of the function; made from the flag, when left out.
         absent: What happens without the option, in words; the default, when left out.
@@ -158,7 +156,10 @@ def option(
         absent = f"{default:g}" if isinstance(default, float) else str(default)
     again = "; repeat" if about.get("multiple") else ""
     without = f" (default: {absent})" if absent else ""
-    about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
+    if isinstance(metavar, str):
+        about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
+    else:
+        about["type"] = click.Choice(metavar)
     names = [*flags.split(", "), *([name] if name else [])]
     return click.option(*names, help=f"{help_text}{again}{without}", **about)
 
@@ -176,7 +177,9 @@ def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _
         default = "yes" if spec.default else "no"
         help_text = f"{spec.help} (default: {default})"
         return click.option(flag, spec.name, is_flag=True, default=spec.default, help=help_text)
-    about: dict[str, Any] = {"shell_complete": _completer(spec.choices)}
+    about: dict[str, Any] = {
+        "shell_complete": lambda *call: [c for c in spec.choices if c.startswith(call[-1])]
+    }
     if spec.type == "texts":
         about["multiple"] = True
     elif absent is None and spec.default is not None:
@@ -205,10 +208,6 @@ def _metavar(spec: FieldSpec) -> str:
     if spec.name.endswith(("_id", "author", "authors", "_of", "session")):
         return "ID"
     return {"moment": "WHEN", "integer": "N", "number": "NUMBER"}.get(spec.type, "TEXT")
-
-
-def _completer(choices: tuple[str, ...]) -> Callable[..., list[CompletionItem | str]]:
-    return lambda *call: [choice for choice in choices if choice.startswith(call[-1])]
 
 
 models_option = option(

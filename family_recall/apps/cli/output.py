@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from family_recall.apps.cli.options import option
 from family_recall.types.answer_text import lines_of
 
 if TYPE_CHECKING:
@@ -125,13 +126,13 @@ _COLUMNS = ("rank", "text", "said_by", "occurred_at", "confidence", "space_id", 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>#|])")
 _FORMULA = ("=", "+", "-", "@")
 
-format_option: Callable[[Any], Any] = click.option(
+format_option: Callable[[Any], Any] = option(
     "--format",
-    "form",
-    type=click.Choice(["text", "json", "csv", "md"]),
+    ["text", "json", "csv", "md"],
+    "what to print: text to read, JSON as --json does, CSV with a line for each memory, or "
+    "Markdown",
+    name="form",
     default="text",
-    help="what to print: text to read, JSON as --json does, CSV with a line for each memory, or"
-    " Markdown (default: text)",
 )
 
 

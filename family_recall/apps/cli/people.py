@@ -35,18 +35,13 @@ as_seen_by_option = option(
 @command()
 @required_db_option
 @option("--person", "ID[=NAME]", "somebody who lives here", name="people", multiple=True)
-@click.option(
-    "--space",
-    "spaces",
-    multiple=True,
-    metavar="ID",
-    help=f"a shared space that all of them see; repeat (default: {DEFAULT_SPACE})",
-)
+@option(
+    *("--space", "ID", "a shared space that all of them see"),
+    name="spaces", multiple=True, absent=DEFAULT_SPACE,
+)  # fmt: skip
 @option("--timezone", "ZONE", "for moments without one", absent="UTC")
 @option("--country", "CC", "for holidays", absent="US")
-@click.option(
-    "--hemisphere", type=click.Choice(["north", "south"]), help="for seasons (default: north)"
-)
+@option("--hemisphere", ["north", "south"], "for seasons", absent="north")
 def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: Any) -> Output:
     """Create a household: one file, its people, and the spaces they share.
 
@@ -118,18 +113,19 @@ def people_add(
 
 @household_command("remove", group=people)
 @click.argument("person_id", metavar="ID")
-@click.option(
+@option(
     "--said",
-    type=click.Choice(get_args(Said)),
+    get_args(Said),
+    "what becomes of what they said: keep it in their name, have nobody as its author, or forget "
+    "it",
     required=True,
-    help="what becomes of what they said: keep it in their name, have nobody as its author,"
-    " or forget it (default: none, one has to be chosen)",
+    absent="none, one has to be chosen",
 )
-@click.option(
+@option(
     "--about",
-    type=click.Choice(get_args(About)),
+    get_args(About),
+    "what becomes of what others said that mentions them",
     default="keep",
-    help="what becomes of what others said that mentions them (default: keep)",
 )
 @click.option("--dry-run", is_flag=True, help="show what would go, with the token to confirm it")
 @option("--token", "TOKEN", "a dry run's: remove exactly what it showed", absent="none")
@@ -244,11 +240,11 @@ def spaces(home: fr.FamilyRecall, person_id: str | None) -> Output:
 
 @household_command("add", group=spaces)
 @click.argument("space_id", metavar="ID")
-@click.option(
+@option(
     "--kind",
-    type=click.Choice(["shared", "private", "household"]),
-    help="who it is for; everybody who lives here may enter a household one "
-    "(default: private for an ID that starts with private:, else shared)",
+    ["shared", "private", "household"],
+    "who it is for; everybody who lives here may enter a household one",
+    absent="private for an ID that starts with private:, else shared",
 )
 @option("--name", "NAME", "as the family says it", absent="none")
 def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str | None) -> Output:
@@ -266,12 +262,7 @@ def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str
 @household_command()
 @click.argument("person_id", metavar="PERSON")
 @click.argument("space_id", metavar="SPACE")
-@click.option(
-    "--role",
-    type=click.Choice(types.ROLES),
-    default="adult",
-    help="what they are there, which decides what they see (default: adult)",
-)
+@option("--role", types.ROLES, "what they are there, which decides what they see", default="adult")
 @option("--expires, --until", "WHEN", "ISO day or moment it ends", name="expires", absent="never")
 def grant(
     home: fr.FamilyRecall, person_id: str, space_id: str, role: str, expires: dt.datetime | None

@@ -195,11 +195,7 @@ def inspect(
 )
 @person_option()
 @option("--country", "CC", "for holidays", absent="the household's, or US")
-@click.option(
-    "--hemisphere",
-    type=click.Choice(["north", "south"]),
-    help="for seasons (default: the household's, or north)",
-)
+@option("--hemisphere", ["north", "south"], "for seasons", absent="the household's, or north")
 def understand(
     question: str, db: Path | None, person_id: str | None, now: dt.datetime | None, **options: Any
 ) -> Output:

@@ -46,18 +46,19 @@ _PORTS = click.IntRange(0, 65_535)
 @click.option("--read-only", is_flag=True, help="leave out the tools that write")
 @budget_option(SERVER_BUDGET_MS)
 @click.option("--http", is_flag=True, help="serve HTTP on 127.0.0.1 instead of standard input")
-@click.option(
+@option(
     "--port",
+    "N",
+    "with --http: where to listen, 0 for any free port",
     type=_PORTS,
-    metavar="N",
-    help=f"with --http: where to listen, 0 for any free port (default: {PORT})",
+    absent=f"{PORT}",
 )
-@click.option(
+@option(
     "--token-file",
+    "FILE",
+    "with --http: holds the token requests must carry",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help=f"with --http: holds the token requests must carry (default: ${TOKEN_VARIABLE}, or a "
-    "new one, printed on stderr)",
+    absent=f"${TOKEN_VARIABLE}, or a new one, printed on stderr",
 )
 @option(
     "--bind",

@@ -89,8 +89,12 @@ class SettingOption(click.Option):
 
     def __init__(self, *args: Any, setting: str, needed: bool = False, **kwargs: Any) -> None:
         self.setting = SETTINGS[setting]
-        self.needed = needed
-        super().__init__(*args, envvar=self.setting.variable, callback=_require, **kwargs)
+
+        def check(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+            skips = not needed or ctx.resilient_parsing
+            return value if skips else require(ctx, value, self.setting)
+
+        super().__init__(*args, envvar=self.setting.variable, callback=check, **kwargs)
 
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
@@ -112,13 +116,6 @@ class SettingOption(click.Option):
         """Name every place a wrong value may come from."""
         setting = self.setting
         return f"{super().get_error_hint(ctx)}, {setting.variable} or {setting.name} as configured"
-
-
-def _require(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
-    assert isinstance(option, SettingOption)  # noqa: S101 -- it is its callback
-    if option.needed and not ctx.resilient_parsing:
-        return require(ctx, value, option.setting)
-    return value
 
 
 def setting_option(name: str, *flags: str, **about: Any) -> Callable[[_F], _F]:

@@ -61,7 +61,9 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
         for event in calendar.walk("VEVENT"):
             if cancels:
                 event["STATUS"] = "CANCELLED"
-            by_uid[_uid(event)].append(event)
+            own = _words(event, "UID")
+            uid = own or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
+            by_uid[uid].append(event)
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition("@")
@@ -224,7 +226,8 @@ def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
     words = f"every {every}" if interval == 1 else f"every {interval} {every}s"
     days = [_weekday(str(day)) for day in rule.get("BYDAY", ())]
     if days and all(days):
-        words += f" on {_listed(days)}"
+        *most, last = days
+        words += f" on {', '.join(most)} and {last}" if most else f" on {last}"
     if until := rule.get("UNTIL"):
         words += f" until {_day(_local(until[0], zone))}"
     if count := rule.get("COUNT"):
@@ -238,11 +241,6 @@ def _weekday(code: str) -> str:
         return ""
     day = f"{_DAYS[match[2]]}day"
     return f"the {_ORDINALS.get(int(match[1]), match[1])} {day}" if match[1] else day
-
-
-def _listed(words: Sequence[str]) -> str:
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _date(event: icalendar.Component, name: str) -> dt.date | None:
@@ -283,11 +281,6 @@ def _words(event: icalendar.Component, name: str) -> str:
     value = event.get(name, "")
     value = value[0] if isinstance(value, list) else value
     return visible(str(value)).strip()
-
-
-def _uid(event: icalendar.Component) -> str:
-    uid = _words(event, "UID")
-    return uid or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
 
 
 def _sequence(event: icalendar.Component) -> int:

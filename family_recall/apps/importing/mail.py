@@ -110,11 +110,20 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
             yield LeftOut(where, REPEATED)
             continue
         seen.add(own_id)
-        fields: dict[str, object] = {"session_id": _thread(message, own_id) or None}
+        references = (
+            _header(message, "References").split()
+            or _header(message, "In-Reply-To").split()
+            or [own_id]
+        )
+        fields: dict[str, object] = {"session_id": references[0][:500] or None}
         if title:
             fields["title"] = title
         sent = _sent_at(message)
-        if sent is None or not plausible(sent) or _aware(sent, settings) > latest:
+        if (
+            sent is None
+            or not plausible(sent)
+            or sent.replace(tzinfo=sent.tzinfo or settings.zone) > latest
+        ):
             yield LeftOut(where, NO_DATE)
         else:
             fields["occurred_at"] = sent
@@ -181,20 +190,11 @@ def _drop_attribution(lines: list[str]) -> None:
         lines.pop()
 
 
-def _thread(message: Message, own_id: str) -> str:
-    references = _header(message, "References").split() or _header(message, "In-Reply-To").split()
-    return (references[0] if references else own_id)[:500]
-
-
 def _sent_at(message: Message) -> dt.datetime | None:
     try:
         return email.utils.parsedate_to_datetime(_header(message, "Date"))
     except (ValueError, OverflowError):
         return None
-
-
-def _aware(moment: dt.datetime, settings: ReadSettings) -> dt.datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=settings.zone)
 
 
 def _header(message: Message, name: str) -> str:

@@ -41,13 +41,16 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
     A note's key is its path in the folder, a section's its headings, too. Title, date, tags and
     author are those of the front matter; else the title is the first heading or the file's name,
     and the day is the one that the name begins with, as in a journal.
-
-    Raises:
-        DatasetError: If a file cannot be read; the message names it, and nothing is returned.
     """
-    return Reading.of(
-        item for file, key in _files(path) for item in _file_items(file, key, settings)
-    )
+
+    def items() -> Iterator[Draft | LeftOut]:
+        for file, key in _files(path):
+            if file.is_symlink():
+                yield LeftOut(str(file), LINK)
+            else:
+                yield from read_note(text_of(file), key, str(file), settings)
+
+    return Reading.of(items())
 
 
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
@@ -58,7 +61,8 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     """
     about, body, at_line = _parts(text, name)
     body = visible(body)
-    title = _word(about.get("title")) or _first_heading(body) or Path(key).stem
+    heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
+    title = _word(about.get("title")) or heading or Path(key).stem
     fields: dict[str, object] = {"title": title, "labels": _labels(about)}
     day = _date(about, text, key, name, settings)
     if day is not None and not plausible(day):
@@ -96,13 +100,6 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
             if name.lower().endswith(SUFFIXES) and not name.startswith("."):
                 file = Path(folder) / name
                 yield file, file.relative_to(path).as_posix()
-
-
-def _file_items(file: Path, key: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
-    if file.is_symlink():
-        yield LeftOut(str(file), LINK)
-    else:
-        yield from read_note(text_of(file), key, str(file), settings)
 
 
 def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
@@ -144,15 +141,10 @@ def _date(
         (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
         return moment
     match = _DAY.match(key.rpartition("/")[2])
-    return dt.datetime.fromisoformat(match[1]) if match and _is_day(match[1]) else None
-
-
-def _is_day(text: str) -> bool:
     try:
-        dt.date.fromisoformat(text)
+        return dt.datetime.fromisoformat(match[1]) if match else None
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _labels(about: Mapping[str, Any]) -> tuple[str, ...]:
@@ -164,10 +156,6 @@ def _labels(about: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _word(value: object) -> str:
     return visible(str(value)).strip()[:1000] if isinstance(value, str | int | float) else ""
-
-
-def _first_heading(body: str) -> str:
-    return next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
 
 
 def _sections(body: str) -> Iterator[tuple[int, tuple[str, ...], str]]:

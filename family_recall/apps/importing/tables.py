@@ -44,10 +44,6 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
 
     A row's key is its id, if a column has ids; else a digest of what is read of it, so that a row
     that changes is another one.
-
-    Raises:
-        DatasetError: If a column that was named is not there, no column can be the text, or a cell
-            cannot be read; the message names the line or lists the headers.
     """
     table = list(rows(text, name))
     _, header = table[0] if table else (1, [])
@@ -59,11 +55,11 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
         )
         for line_no, row in table[1:]
     ]
-    moments = {
-        field: _moments([(row.get(field, ""), where) for where, row in cells], settings)
-        for field in columns
-        if field in _MOMENTS
-    }
+    moments = {}
+    for field in columns:
+        if field in _MOMENTS:
+            texts = [(row[field], where) for where, row in cells if row.get(field)]
+            moments[field] = iter(moments_of(texts, settings))
     return Reading.of(_drafts(cells, moments))
 
 
@@ -125,28 +121,22 @@ def _columns(header: Sequence[str], name: str, named: Mapping[str, str]) -> dict
     return columns
 
 
-def _moments(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list[dt.datetime | None]:
-    """Read the moments of a column; None where a cell is empty."""
-    read = iter(moments_of([(text, where) for text, where in texts if text], settings))
-    return [next(read) if text else None for text, _ in texts]
-
-
 def _drafts(
-    cells: Sequence[tuple[str, dict[str, str]]], moments: Mapping[str, list[dt.datetime | None]]
+    cells: Sequence[tuple[str, dict[str, str]]], moments: Mapping[str, Iterator[dt.datetime]]
 ) -> Iterator[Draft | LeftOut]:
+    """Yield what each row says; ``moments`` are those of a column's filled cells, in order."""
     keys = ContentKeys()
-    for at, (where, row) in enumerate(cells):
+    for where, row in cells:
+        read = {field: next(column) for field, column in moments.items() if row.get(field)}
         if not row.get("text"):
             yield LeftOut(where, NO_TEXT)
             continue
         fields: dict[str, object] = {}
         for field, cell in row.items():
-            if field in moments:
-                moment = moments[field][at]
-                if moment is not None and not plausible(moment):
-                    yield LeftOut(where, NO_DATE)
-                elif moment is not None:
-                    fields[field] = moment
+            if field in read and not plausible(read[field]):
+                yield LeftOut(where, NO_DATE)
+            elif field in read:
+                fields[field] = read[field]
             elif cell and field not in {"text", "author", ID}:
                 fields[field] = typed(field, cell, where)
         author = row.get("author", "")
@@ -155,11 +145,7 @@ def _drafts(
 
 
 def typed(name: str, cell: str, where: str) -> object:
-    """Return a cell as its field has it: lists are split at semicolons, numbers are read.
-
-    Raises:
-        DatasetError: If a number is expected, and there is none.
-    """
+    """Return a cell as its field has it: lists are split at semicolons, numbers are read."""
     spec = MEMORY_FIELDS.get(name)
     if spec is not None and spec.type == "texts":
         return [part.strip() for part in cell.split(";") if part.strip()]

@@ -77,14 +77,6 @@ def read_chat(text: str, name: str, settings: ReadSettings) -> Reading:
     month is the one that fits the whole chat. A message's key is its moment and a digest of author
     and text, so an edited message is another one; what is older than the chat's first message
     stays, since the app exports only the newest ones of a long chat.
-
-    Args:
-        text: The exported text.
-        name: Its file, for messages.
-        settings: The zone, the clock, and the order of day and month, if known.
-
-    Raises:
-        DatasetError: If the text does not begin as a chat does, or its dates fit no order, or both.
     """
     messages = _messages(text, name)
     moments = resolve([m.moment for m in messages], settings, in_the_past=True, in_order=True)

@@ -77,7 +77,8 @@ class SessionAuthentication:
 
     def _exchange(self, token: str, cookie: str, *, is_known: bool) -> Response:
         """Remove the token from the address; set the cookie the first time."""
-        if not is_known and (self._token_used or not _is_equal(token, self.token)):
+        is_right = token.isascii() and secrets.compare_digest(token, self.token)
+        if not is_known and (self._token_used or not is_right):
             return _refusal(
                 403,
                 "This link has been used",
@@ -103,10 +104,6 @@ def _cookie(scope: Scope, name: str) -> str:
     header = b"; ".join(localhost.headers(scope, b"cookie")).decode("latin-1")
     value = cookie_parser(header).get(name, "")
     return value if value.isascii() else ""
-
-
-def _is_equal(token: str, expected: str) -> bool:
-    return token.isascii() and secrets.compare_digest(token, expected)
 
 
 def _refusal(status: int, title: str, why: str, *, has_link: bool = False) -> Response:

@@ -45,7 +45,9 @@ class KnownHostsOnly:
             await self._app(scope, receive, send)
             return
         hosts, origins = headers(scope, b"host"), headers(scope, b"origin")
-        if len(hosts) != 1 or not self._is_known(hosts[0]):
+        if len(hosts) != 1 or not (
+            _NAMES.fullmatch(hosts[0]) or _PORT.sub(b"", hosts[0].lower()) in self._hosts
+        ):
             refusal = PlainTextResponse("this Host is not a name of this machine", status_code=421)
         elif len(origins) > 1 or not all(map(_ORIGINS.fullmatch, origins)):
             refusal = PlainTextResponse("pages of other sites may not ask this", status_code=403)
@@ -53,9 +55,6 @@ class KnownHostsOnly:
             await self._app(scope, receive, send)
             return
         await refusal(scope, receive, send)
-
-    def _is_known(self, host: bytes) -> bool:
-        return bool(_NAMES.fullmatch(host)) or _PORT.sub(b"", host.lower()) in self._hosts
 
 
 def headers(scope: Scope, name: bytes) -> list[bytes]:

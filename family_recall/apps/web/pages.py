@@ -154,9 +154,5 @@ def _space_name(accessible: AccessibleSpace, person_id: str) -> str:
         return space.name
     others = [person.name for person, _ in accessible.people if person.person_id != person_id]
     if space.kind == "private":
-        return f"Only {_listed([*others, 'you'])}"
+        return f"Only {', '.join(others)}{' and ' if others else ''}you"
     return space.space_id.rpartition(":")[2].replace("_", " ").capitalize() or space.space_id
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), words[-1]])
