@@ -79,15 +79,12 @@ class Alarm:
         self.at_s = at_s
         self.fired = False
         self._stops = list(stops)
-        self._thread: _AlarmThread | None = None
+        self._thread = _alarm_thread(os.getpid()) if at_s < math.inf else None
 
     def __enter__(self) -> Self:
         """Start the block."""
-        if self.at_s < math.inf:
-            self._thread = _alarm_thread(os.getpid())
-            while not self._thread.add(self):
-                _alarm_thread.cache_clear()  # that one has ended
-                self._thread = _alarm_thread(os.getpid())
+        if self._thread is not None:
+            self._thread.add(self)
         self._outer = _current.set(self)
         return self
 
@@ -95,26 +92,29 @@ class Alarm:
         """End the block: afterwards no stop is called, and none is running."""
         _current.reset(self._outer)
         if self._thread is not None:
-            self._thread.remove(self)
+            with self._thread.lock:
+                self._thread.running.discard(self)
 
     def fire(self) -> None:
-        """Call every stop."""
+        """Call every stop, and again in a moment."""
         self.fired = True
-        for stop in tuple(self._stops):
+        for stop in self._stops:
             stop()
+        self.at_s = time.monotonic() + _REPEAT_S
 
     @contextlib.contextmanager
     def also(self, stop: Stop) -> Iterator[None]:
         """Call one more stop; at once, where the alarm has gone off."""
-        self._stops.append(stop)
-        if self.fired:
-            stop()
+        lock = contextlib.nullcontext() if self._thread is None else self._thread.lock
+        with lock:
+            self._stops.append(stop)
+            if self.fired:
+                stop()
         try:
             yield
         finally:
-            self._stops.remove(stop)
-            if self._thread is not None:
-                self._thread.wait_for(self)
+            with lock:
+                self._stops.remove(stop)
 
 
 _current: ContextVar[Alarm | None] = ContextVar("family_recall_alarm", default=None)
@@ -126,95 +126,68 @@ def stopped_by(stop: Stop) -> contextlib.AbstractContextManager[None]:
     return contextlib.nullcontext() if alarm is None else alarm.also(stop)
 
 
-class _AlarmThread:
-    """One thread for all alarms of the process; it sleeps until the next one is due.
+def has_stopped() -> bool:
+    """Whether the alarm of the recall that this thread is in has gone off."""
+    alarm = _current.get()
+    return alarm is not None and alarm.fired
 
-    Blocks begin and end without a lock, for each side writes before it reads what the other wrote.
-    A block is among those that run before the moment of waking is read, and the thread wakes for
-    any while it looks for the earliest. A block has left before it is read whose stops are called,
-    and these are not called before it is read that the block still runs.
+
+class _AlarmThread:
+    """One thread for all alarms of a process; it sleeps until the next one is due.
+
+    It calls stops while it holds the lock, so that a block which ends waits for its own.
     """
 
     def __init__(self) -> None:
-        self._running: set[Alarm] = set()
+        self.running: set[Alarm] = set()
+        self.lock = threading.Lock()
+        self._changed = threading.Condition(self.lock)
         self._wakes_at_s = math.inf
-        self._ended = False
-        self._changed = threading.Condition(threading.Lock())
-        self._firing: Alarm | None = None
-        self._fire_lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="family_recall-alarm", daemon=True)
-        self._thread.start()
+        self._thread: threading.Thread | None = None
+        self._is_ending = False
 
-    def add(self, alarm: Alarm) -> bool:
-        """Wake at its moment for an alarm; False if the thread has ended."""
-        self._running.add(alarm)
-        ended = self._ended
-        if ended:
-            self._running.discard(alarm)
-        # Waking the thread costs a recall more than the entry: only if it would sleep too long.
-        if alarm.at_s < self._wakes_at_s:
-            with self._changed:
+    def add(self, alarm: Alarm) -> None:
+        """Wake at its moment for an alarm."""
+        with self.lock:
+            self.running.add(alarm)
+            if self._thread is None:
+                self._is_ending = False
+                self._thread = threading.Thread(
+                    target=self._run, name="family_recall-alarm", daemon=True
+                )
+                self._thread.start()
+            elif alarm.at_s < self._wakes_at_s:  # waking it costs more than the entry
                 self._changed.notify()
-        return not ended
-
-    def remove(self, alarm: Alarm) -> None:
-        """Call no stop of an alarm from now on, and wait for those that are being called."""
-        self._running.discard(alarm)
-        if self._firing is alarm:
-            self.wait_for(alarm)
-
-    def wait_for(self, alarm: Alarm) -> None:
-        """Wait for the stops of an alarm that are being called."""
-        if self._firing is alarm:
-            with self._fire_lock:
-                pass
 
     def end(self) -> None:
         """End the thread, once no block is running that it might have to stop."""
-        with self._changed:
-            self._ended = True
+        with self.lock:
+            thread, is_idle = self._thread, not self.running
+            self._is_ending = True
             self._changed.notify()
-        if not self._running:
-            self._thread.join()
+        if thread is not None and is_idle:
+            thread.join()
 
     def _run(self) -> None:
-        while self._sleep():
-            self._stop_due()
-
-    def _sleep(self) -> bool:
-        """Sleep until an alarm may be due; False where the thread is to end."""
-        with self._changed:
-            self._wakes_at_s = math.inf
-            if self._ended and not self._running:
-                return False
-            wakes_at_s = min([alarm.at_s for alarm in self._running.copy()], default=math.inf)
-            left_s = wakes_at_s - time.monotonic()
-            if left_s > 0.0:
-                self._wakes_at_s = wakes_at_s
-                self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
-        return True
-
-    def _stop_due(self) -> None:
-        for alarm in self._running.copy():
-            if alarm.at_s <= time.monotonic():
-                self._firing = alarm
-                with self._fire_lock:
-                    if alarm in self._running:
+        with self.lock:
+            while self.running or not self._is_ending:
+                now_s = time.monotonic()
+                for alarm in self.running:
+                    if alarm.at_s <= now_s:
                         alarm.fire()
-                        alarm.at_s = time.monotonic() + _REPEAT_S
-                self._firing = None
+                self._wakes_at_s = min([alarm.at_s for alarm in self.running], default=math.inf)
+                left_s = self._wakes_at_s - time.monotonic()
+                if left_s > 0.0:
+                    self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
+            self._thread = None
 
 
 @functools.cache
 def _alarm_thread(process: int) -> _AlarmThread:  # noqa: ARG001  a fork leaves threads behind
-    """Return the thread of this process; without a lock, which a fork could leave held for good.
-
-    Two threads that ask at once for the first time may get one each, which works as well.
-    """
+    """Return the thread of this process."""
     return _AlarmThread()
 
 
 def end_alarms() -> None:
     """End the thread of alarms: the last household was closed. The next alarm starts another."""
-    if _alarm_thread.cache_info().currsize:
-        _alarm_thread(os.getpid()).end()
+    _alarm_thread(os.getpid()).end()

@@ -16,6 +16,7 @@ from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
 from family_recall.api.audit import AuditWriter
 from family_recall.api.maintenance import IntegrityMonitor
+from family_recall.api.trace_hook import TraceHook
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
@@ -23,9 +24,7 @@ from family_recall.errors import ClosedError, FamilyRecallError
 from family_recall.forget import Forgetter
 from family_recall.learn import Learner
 from family_recall.recall import Broker
-from family_recall.recall.costs import Costs
-from family_recall.recall.gate import Gate
-from family_recall.recall.trace import TraceHook
+from family_recall.recall.gate import Costs, Gate
 from family_recall.remember import Indexer
 from family_recall.store.store import Store
 from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,21 +12,22 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.recall.dataflow import Pool, QueryContext, Ranking
+from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
 from family_recall.recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
-from family_recall.recall.ranking.deduplication import without
+from family_recall.recall.ranking.distinct import without
 from family_recall.recall.ranking.ranker import contributions, weights_by_name
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import first_was_read
+from family_recall.recall.runner import TraceBuilder
 from family_recall.recall.scoring import Ranked
 from family_recall.recall.stated_facts import stated_facts
-from family_recall.recall.trace import Hits, TraceBuilder
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
+from family_recall.store.memory_queries import Rows
 from family_recall.store.words import find_stems
-from family_recall.types import Answer, IdArray, Rationale, RepliedTo, Result
+from family_recall.types import Answer, Hit, IdArray, Rationale, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.records import later
 from family_recall.types.relation_result import facts_of, related_confidence
@@ -72,7 +74,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
         provenance = _Provenance(
-            paths=rationales(context, ranked.graph, ranking, chosen),
+            paths=rationales(context, ranked.pool.graph, ranking, chosen),
             sources=_sources(ranked.pool, by_id),
             best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
             replied_to=_replied_to(ranked, chosen),
@@ -87,10 +89,6 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         results = tuple(_while_time_lasts(made, len(chosen), context, trace))
         chosen = chosen[: len(results)]
         span.n_out = len(results)
-        trace.hits = Hits(ranked.pool.runs, ranking.rows.ids, ranking.rows.doc_ids)
-        trace.weights = weights_by_name(ranking)
-        trace.decided_by = ranked.certainty.decided_by
-        trace.evidence = ranked.certainty.evidence
         trace.counts["candidates"] = len(ranking.rows)
         trace.counts["visible"] = context.snapshot.n_current(context.scope)
         best = max((result.confidence for result in results), default=0.0)
@@ -124,13 +122,33 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         known_at=ctx.known_at,
         used_time_ms=round(trace.deadline.elapsed_ms(), 3),
         degraded=tuple(trace.degraded),
-        trace=trace.build(results),
+        trace=trace.build(
+            results,
+            hits={
+                source: later(functools.partial(_hits, run, ranking.rows))
+                for source, run in ranked.pool.runs.items()
+            },
+            weights=weights_by_name(ranking),
+            decided_by=ranked.certainty.decided_by,
+            evidence={name: round(value, 6) for name, value in ranked.certainty.evidence.items()},
+        ),
         facts=facts,
         timeline=timeline,
         relations=relations,
         changed=_changes(ranking, chosen, now.tzinfo),
         completeness=_completeness(ranked, len(results)),
     )
+
+
+def _hits(run: Run, rows: Rows) -> list[Hit]:
+    """Return which of the candidates a source found, best first."""
+    doc_ids = dict(zip(rows.ids.tolist(), rows.doc_ids, strict=True))
+    found = zip(run.ids.tolist(), run.scores.tolist(), strict=True)
+    return [
+        Hit(doc_ids[memory], rank, score)
+        for rank, (memory, score) in enumerate(found, start=1)
+        if memory in doc_ids
+    ]
 
 
 def _while_time_lasts(

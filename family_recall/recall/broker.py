@@ -19,22 +19,23 @@ from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.encoders.loader import Models
 from family_recall.english import Question
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
-from family_recall.recall import gathering, ordering, replying, scoring, searching, superseding
+from family_recall.recall import candidates
 from family_recall.recall.answer import make_answer
-from family_recall.recall.dataflow import NO_GRAPH, QueryContext, Ranking, Run
+from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.explanation import Explanation, Inspection, explanation, near_misses
 from family_recall.recall.gate import Gate
 from family_recall.recall.question import planner
 from family_recall.recall.ranking import calibration
-from family_recall.recall.ranking.deduplication import lacks_distinct_results, without
-from family_recall.recall.ranking.diversify import recent_first
-from family_recall.recall.ranking.evidence import evidence, first_is_near_focus
-from family_recall.recall.ranking.fusion import reciprocal_rank_fusion
-from family_recall.recall.ranking.profiles import OPENING, QUOTED
-from family_recall.recall.ranking.reranker import first_was_read
+from family_recall.recall.ranking.distinct import diversify, recent_first, without
+from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.profiles import OPENING
+from family_recall.recall.ranking.rejected import set_rejected_last
+from family_recall.recall.ranking.replies import promote_replies
+from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
+from family_recall.recall.ranking.supersession import supersede
 from family_recall.recall.runner import Runner
-from family_recall.recall.scoring import Ranked
-from family_recall.recall.sources.search import evidence_of_relations, opening_runs
+from family_recall.recall.scoring import Ranked, reciprocal_rank_fusion, score
+from family_recall.recall.sources import search as searching
 from family_recall.recall.uncovered import uncovered
 from family_recall.recall.understanding import as_opening, understand
 from family_recall.store.store import Store
@@ -56,6 +57,9 @@ _WARM_UP_QUESTIONS = (
     "What is for dinner on Sunday?",
 )
 """Invented, and asked by nobody: nothing of the household is used."""
+
+NEAR_FOCUS = 0.3
+"""Nearness from which a candidate belongs to what is being talked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +83,11 @@ class Broker:
     executor: concurrent.futures.Executor
     known_damage: Callable[[], str | None] = lambda: None
     refinements: tuple[Refinement, ...] = (
-        ordering.rerank,
-        replying.promote_replies,
-        superseding.supersede,
-        ordering.read_first,
-        ordering.diversify,
+        rerank,
+        promote_replies,
+        supersede,
+        read_first,
+        diversify,
     )
 
     def recall(
@@ -122,11 +126,11 @@ class Broker:
         """Return what a conversation begins with: recent sessions, and what lasts."""
         with self._started(request, asked_at_s) as run:
             context = as_opening(run, understand(run, self.store, now, wall_s), self.store.zone)
-            pool = reciprocal_rank_fusion(opening_runs(context), rrf_k=OPENING.rrf_k)
-            ranking = ordering.diversify(run, context, scoring.score(run, context, pool))
+            pool = reciprocal_rank_fusion(searching.opening_runs(context), rrf_k=OPENING.rrf_k)
+            ranking = diversify(run, context, score(run, context, pool))
             ranking = recent_first(ranking, run.request.ctx.top_k)
             # Nothing was asked, so nothing can be the wrong answer.
-            ranked = Ranked(context, pool, NO_GRAPH, ranking, calibration.certain(1.0))
+            ranked = Ranked(context, pool, ranking, calibration.certain(1.0))
             return make_answer(ranked, now, run.trace)
 
     def explain(
@@ -154,7 +158,7 @@ class Broker:
                 probe = replace(
                     pool, ids=np.append(pool.ids, memory.id), rrf=np.append(pool.rrf, 0.0)
                 )
-                ranking = scoring.score(run, ranked.context, probe)
+                ranking = score(run, ranked.context, probe)
             return explanation(memory.id, memory.memory.space_id, ranking, ranked, answer)
 
     def understand(
@@ -220,82 +224,26 @@ class Broker:
         context = understand(run, self.store, now, wall_s)
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
-            ranked = self._quoted(run, context, quoted)
+            ranked = candidates.quoted_alone(run, context, quoted)
         else:
             words, context = searching.words_while_encoding(run, context, self.executor)
-            ranked = self._candidates(run, context, words, quoted)
-            ranked = gathering.gather(run, self._widened(run, ranked, quoted))
+            ranked = candidates.search(run, context, words, quoted)
+            ranked = candidates.gather(run, candidates.widen(run, ranked, quoted))
             ranking = ranked.ranking
             for refine in self.refinements:
                 ranking = refine(run, ranked.context, ranking)
             ranked = self._with_certainty(run, replace(ranked, ranking=ranking))
         # Last, so that what a rejection makes the first is no surer than it was before.
-        ranking = ordering.set_rejected_last(run, ranked.context, ranked.ranking)
+        ranking = set_rejected_last(run, ranked.context, ranked.ranking)
         return self._affordable(run, replace(ranked, ranking=ranking))
-
-    def _candidates(self, run: Runner, context: QueryContext, words: Run, quoted: Run) -> Ranked:
-        """Search, fuse, score and deduplicate, as many as the context has room for."""
-        rrf_k = context.profile.rrf_k
-        vectors = searching.vector(run, context)
-        seeds = reciprocal_rank_fusion([words, vectors], rrf_k=rrf_k)
-        graph = searching.graph(run, context, seeds)
-        replies = replying.find_replies(run, context, seeds)
-        runs = [words, vectors, graph.run, quoted, replies]
-        runs = searching.with_focus(run, context, runs)
-        if context.plan.relation_evidence:
-            runs.append(evidence_of_relations(context))
-        runs.append(searching.timeline(run, context))
-        about = searching.about(run, context)
-        if len(about):
-            # What is not about them is no part of the answer, however near in meaning.
-            run.trace.decisions["about"] = "what is not about them is left out"
-            runs = [*(other.within(about) for other in runs), about]
-        with run.trace.span("fusion", len(seeds.ids) + len(graph.run)) as span:
-            limit = scoring.affordable_pool(run, context)
-            pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit, graph_bias=graph.bias)
-            span.n_out = len(pool.ids)
-        ranking = scoring.score(run, context, pool)
-        return Ranked(context, pool, graph, ordering.deduplicate(run, context, ranking))
-
-    def _widened(self, run: Runner, ranked: Ranked, quoted: Run) -> Ranked:
-        """Search once more, for more, if duplicates leave little room and time is left."""
-        context, config = ranked.context, self.config
-        room = context.pool_size(config.candidate_pool)
-        is_full = any(
-            len(ranked.pool.runs[source]) >= context.pool_size(size)
-            for source, size in (("lexical", config.lexical_pool), ("vector", config.vector_pool))
-        )
-        if not is_full or not lacks_distinct_results(ranked.ranking, room):
-            return ranked
-        run.trace.decisions["widen"] = "near copies left little room for others"
-        wider = replace(context, pool_factor=config.wider_pool)
-        n = min(wider.pool_size(config.candidate_pool), context.plan.statistics.n_memories)
-        if not run.can_start("widen", n):
-            return ranked
-
-        def search() -> Ranked:
-            return self._candidates(run, wider, searching.lexical(run, wider), quoted)
-
-        return replace(run.run("widen", n, search, ranked), context=context)
-
-    def _quoted(self, run: Runner, context: QueryContext, quoted: Run) -> Ranked:
-        """Rank what holds the identifiers that a question quotes: no vectors, no cross-encoder."""
-        run.trace.decisions["identifiers"] = "what is quoted was found: nothing else is searched"
-        for stage in ("embed", "vector", "graph", "rerank"):
-            detail = "the question quotes an identifier that was found"
-            run.trace.skip(stage, "not_needed", detail)
-        context = replace(context, profile=QUOTED)
-        quoted = quoted.where(quoted.scores == 1.0)
-        pool = reciprocal_rank_fusion([quoted], rrf_k=context.profile.rrf_k)
-        ranking = ordering.deduplicate(run, context, scoring.score(run, context, pool))
-        return Ranked(context, pool, NO_GRAPH, ranking, calibration.usually("identifier"))
 
     def _with_certainty(self, run: Runner, ranked: Ranked) -> Ranked:
         """Say how sure a ranking is: by its evidence, unless something else decides."""
         context, pool, ranking = ranked.context, ranked.pool, ranked.ranking
+        nearness = ranking.features[ranking.order[:1], INDEX["near_focus"]]
         if context.plan.about_time_alone:
             return replace(ranked, certainty=calibration.usually("time"))
-        if context.plan.about_focus and first_is_near_focus(ranking):
+        if context.plan.about_focus and (nearness >= NEAR_FOCUS).any():
             return replace(ranked, certainty=calibration.usually("focus"))
         if pool.runs.get("about"):
             return replace(ranked, certainty=calibration.usually("about"))
@@ -310,7 +258,7 @@ class Broker:
             context.kind,
             reranked=first_was_read(ranking),
         )
-        known = evidence(context, pool, ranking, says_all=not unsaid)
+        known = calibration.evidence(context, pool, ranking, says_all=not unsaid)
         return replace(ranked, certainty=fitted.certainty(known), uncovered=unsaid)
 
     def _affordable(self, run: Runner, ranked: Ranked) -> Ranked:

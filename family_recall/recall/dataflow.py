@@ -253,12 +253,12 @@ NO_GRAPH = GraphRun(Run.empty("graph"))
 
 
 class Pool(msgspec.Struct, frozen=True):
-    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), each source's run, the graph's bias."""
+    """Fused runs: ``ids`` (n,) best first, ``rrf`` (n,), the run of each source, the graph's."""
 
     ids: IdArray
     rrf: FloatArray
     runs: Mapping[str, Run]
-    graph_bias: Mapping[int, float] = msgspec.field(default_factory=dict)
+    graph: GraphRun = NO_GRAPH
 
 
 class Successor(msgspec.Struct, frozen=True):

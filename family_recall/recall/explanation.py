@@ -13,8 +13,7 @@ from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Rank
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import contributions
 from family_recall.recall.scoring import Ranked
-from family_recall.recall.sources.graph import strongest_links
-from family_recall.recall.sources.graph_paths import paths_to
+from family_recall.recall.sources.graph import paths_to, strongest_links
 from family_recall.types import Answer, Contribution, IdArray, Rationale, Result
 
 Verdict = Literal["returned", "outranked", "duplicate", "not_found"]

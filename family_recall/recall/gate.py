@@ -1,4 +1,4 @@
-"""The gate: it cuts requests to what can be meant, and says who waits for whom.
+"""The gate: what a request may ask for, what stages cost, and who waits for whom.
 
 Requests have service classes. Where several recalls run at once, conversational ones leave the
 cross-encoder to interactive ones, background ones wait for both, and so do threads that write.
@@ -11,31 +11,33 @@ import dataclasses
 import os
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, Deadline
-from family_recall.recall.costs import Costs
+from family_recall.store.stage_costs import StageCost
 from family_recall.types import Clamp, RecallRequest
 from family_recall.types.request import MAX_TOP_K, SERVICE_CLASSES, service_class_of
 
 _LONGEST_PAUSE_S = 0.03  # of a writer at once …
 _PAUSE_SHARE = 4.0  # … and in all, of the time it works
-_LONGEST_WAIT_S = 0.05  # of a background recall before it looks at the clock again
+
+_WINDOW = 31  # recent runs that a price rests on
+_FEWEST = 16  # runs without which what was known before counts, too
+_FARTHEST = 100.0  # times the declared cost, or that part of it
+_RETRY_AFTER = 28  # refusals in a row before a stage is tried again, twice as many after each …
+_RETRY_AFTER_MOST = 448  # … try that was as expensive as before
+_WORTH_SAVING = 20  # runs of a stage since its cost was last written
+_UNLIMITED = 1_000_000  # units
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """One request inside the gate.
+    """One request inside the gate, cut to what its budget pays for.
 
-    Attributes:
-        request: The request, cut to what its budget pays for.
-        deadline: When it has to be answered.
-        service_class: Its class.
-        clamps: What was cut, and why.
-        queued_ms: How long it waited for a thread before it was admitted.
+    ``clamps`` says what was cut, and why; ``queued_ms`` how long it waited for a thread.
     """
 
     request: RecallRequest
@@ -59,20 +61,11 @@ class Gate:
         clock: Clock = time.monotonic,
         processors: int | None = None,
     ) -> None:
-        """Open the gate.
-
-        Args:
-            costs: What stages cost here.
-            config: Constants; the measured ones, when left out.
-            clock: Seconds, for deadlines.
-            processors: How many recalls run at once without slowing each other; the machine's,
-                when left out.
-        """
+        """Open the gate; ``clock`` returns seconds, for deadlines."""
         self.costs = costs
         self.config = config or RecallConfig()
         self.clock = clock
         self._processors = processors or os.cpu_count() or 1
-        # All classes from the start, so that counting needs no lock.
         self._running = Counter(dict.fromkeys(SERVICE_CLASSES, 0))
         self._changed = threading.Condition()
         self._writer = threading.local()
@@ -112,13 +105,17 @@ class Gate:
 
         It waits for half of its time at most.
         """
-        if admitted.service_class == "background":
-            self._wait_for_others(admitted.deadline)
-        self._count(admitted.service_class, 1)
+        with self._changed:
+            if admitted.service_class == "background":
+                wait_s = max(admitted.deadline.remaining_ms(), 0.0) / 2_000.0
+                self._changed.wait_for(lambda: not self._n_urgent(), wait_s)
+            self._running[admitted.service_class] += 1
         try:
             yield
         finally:
-            self._count(admitted.service_class, -1)
+            with self._changed:
+                self._running[admitted.service_class] -= 1
+                self._changed.notify_all()
 
     def sheds(self, service_class: str) -> str | None:
         """Return why a recall leaves the cross-encoder to more urgent ones, if it does."""
@@ -149,22 +146,111 @@ class Gate:
                 self._changed.wait_for(lambda: not self._n_urgent(), allowed_s)
         self._writer.since_s = time.monotonic()
 
-    def _wait_for_others(self, deadline: Deadline) -> None:
-        until_ms = deadline.remaining_ms() / 2.0
-        until_s = time.monotonic() + until_ms / 1000.0
-        with self._changed:
-            while self._n_urgent() and deadline.remaining_ms() > until_ms:
-                left_s = until_s - time.monotonic()
-                if left_s <= 0.0:
-                    break
-                self._changed.wait(min(left_s, _LONGEST_WAIT_S))
-
-    def _count(self, service_class: str, change: int) -> None:
-        with self._changed:
-            self._running[service_class] += change
-            if change < 0:
-                self._changed.notify_all()
-
     def _n_urgent(self) -> int:
         """Count the interactive and conversational recalls that run."""
         return self._running["interactive"] + self._running["conversational"]
+
+
+class Costs:
+    """What each stage costs on this device, fifteen times in sixteen. Safe between threads.
+
+    A stage is declared with a cost for an unknown device, a fixed part and a part per unit. Each
+    run is measured as a multiple of that cost, and the price is the second highest of the last 31
+    multiples (docs/decisions/0039-the-price-of-a-stage-is-one-factor.md).
+    """
+
+    def __init__(
+        self,
+        declared_ms: Mapping[str, tuple[float, float]],
+        stored: Mapping[str, StageCost] | None = None,
+    ) -> None:
+        """Start from (fixed, per unit) milliseconds by stage, or from what the file has."""
+        self._declared_ms = declared_ms
+        self._prices = {stage: _Price() for stage in declared_ms}
+        self._saved = {stage: cost.runs for stage, cost in (stored or {}).items()}
+        for stage, cost in (stored or {}).items():
+            if total_ms := sum(declared_ms.get(stage, ())):
+                price = self._prices[stage]
+                price.factor = price.before = _bounded((cost.fixed_ms + cost.unit_ms) / total_ms)
+                price.runs = cost.runs
+        self._lock = threading.Lock()
+
+    def expected_ms(self, stage: str, n: int = 0) -> float:
+        """Return the milliseconds a stage is expected to take over n units."""
+        fixed_ms, unit_ms = self._declared_ms[stage]
+        return self._prices[stage].factor * (fixed_ms + unit_ms * n)
+
+    def affordable(self, stage: str, ms: float) -> int:
+        """Return how many units of a stage so many milliseconds pay for, 0 or more."""
+        fixed_ms, unit_ms = self._declared_ms[stage]
+        factor = self._prices[stage].factor
+        if unit_ms * factor <= 0.0:
+            return 0 if ms < fixed_ms * factor else _UNLIMITED
+        return max(0, min(int((ms / factor - fixed_ms) / unit_ms), _UNLIMITED))
+
+    def observe(self, stage: str, n: int, ms: float) -> None:
+        """Learn from one run of a stage over n units; nothing where it has no price."""
+        fixed_ms, unit_ms = self._declared_ms.get(stage, (0.0, 0.0))
+        declared_ms = fixed_ms + unit_ms * n
+        if declared_ms > 0.0:
+            with self._lock:
+                self._prices[stage].observe(_bounded(ms / declared_ms))
+
+    def count_refusal(self, stage: str) -> None:
+        """Learn that a recall went without a stage because of its price."""
+        with self._lock:
+            self._prices[stage].count_refusal()
+
+    def unsaved(self) -> dict[str, StageCost]:
+        """Return what is worth writing: the costs that rest on 20 runs since the last save."""
+        with self._lock:
+            return {
+                stage: StageCost(price.factor * fixed_ms, price.factor * unit_ms, price.runs)
+                for stage, (fixed_ms, unit_ms) in self._declared_ms.items()
+                if (price := self._prices[stage]).runs >= self._saved.get(stage, 0) + _WORTH_SAVING
+            }
+
+    def mark_saved(self, costs: Mapping[str, StageCost]) -> None:
+        """Remember that the file has these."""
+        self._saved.update({stage: cost.runs for stage, cost in costs.items()})
+
+
+class _Price:
+    """The price of one stage, as a factor of its declared cost.
+
+    Two slow runs raise it, one does not; 31 runs later they are forgotten. A stage that is refused
+    does not run, and so is not learned: after 28 refusals in a row all but its fastest run is
+    forgotten, so that it is tried again. If it is still too expensive, the next try takes twice as
+    many refusals.
+    """
+
+    __slots__ = ("before", "factor", "factors", "refusals", "retry_after", "runs")
+
+    def __init__(self) -> None:
+        self.factor = self.before = 1.0
+        self.runs = self.refusals = 0
+        self.retry_after = _RETRY_AFTER
+        self.factors = deque[float](maxlen=_WINDOW)
+
+    def observe(self, factor: float) -> None:
+        """Add a run."""
+        if factor <= self.factor:
+            self.retry_after = _RETRY_AFTER
+        elif self.refusals:
+            self.retry_after = min(2 * self.retry_after, _RETRY_AFTER_MOST)
+        self.runs += 1
+        self.refusals = 0
+        self.factors.append(factor)
+        factors = [*self.factors, *[self.before] * (_FEWEST - len(self.factors))]
+        self.factor = sorted(factors)[-2]
+
+    def count_refusal(self) -> None:
+        """Add that a recall went without the stage."""
+        self.refusals += 1
+        if self.refusals % self.retry_after == 0:
+            self.factor = self.before = min([1.0, *self.factors])
+            self.factors.clear()
+
+
+def _bounded(factor: float) -> float:
+    return min(max(factor, 1.0 / _FARTHEST), _FARTHEST)

@@ -1,74 +1,143 @@
-"""How a stage of one recall is run: priced before, stopped in time, timed, and done without."""
+"""How a stage of one recall is run: priced before, stopped in time, timed, traced, done without."""
 
 from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 from family_recall.config import RecallConfig
-from family_recall.deadline import Alarm, Deadline
+from family_recall.deadline import Alarm, Deadline, has_stopped
 from family_recall.encoders.loader import Models
-from family_recall.recall.costs import Costs
 from family_recall.recall.dataflow import Profile, Ranking, Run
 from family_recall.recall.gate import Admitted, Gate
 from family_recall.recall.ranking.features import RANKED_BY, is_served
 from family_recall.recall.ranking.profiles import requested_profile
-from family_recall.recall.trace import TraceBuilder, busy_ms
 from family_recall.store.snapshot import Snapshot
-from family_recall.types import Admission, RecallRequest, Skip, stages
+from family_recall.types import (
+    Admission,
+    RecallRequest,
+    Result,
+    Skip,
+    SkipReason,
+    Span,
+    Trace,
+    Understanding,
+    stages,
+)
+from family_recall.types.records import later
+from family_recall.types.trace import busy_ms
 
 log = logging.getLogger("family_recall")
 _T = TypeVar("_T")
 _COUNTED = (Run, Ranking)  # results of which a trace shows how many they are
 
 
+class Timer:
+    """Times a block: ``with trace.span("load", 64) as span: …``, which may set ``n_in``, ``n_out``.
+
+    It is added to the list it is given when the block ends, by an exception too.
+    """
+
+    __slots__ = ("_deadline", "_timers", "ms", "n_in", "n_out", "stage", "start_ms")
+
+    def __init__(self, stage: str, n_in: int, deadline: Deadline, timers: list[Timer]) -> None:
+        """Set what is timed; the clock starts with the block."""
+        self._deadline, self._timers = deadline, timers
+        self.stage, self.n_in, self.n_out = stage, n_in, 0
+
+    def __enter__(self) -> Self:
+        """Start the clock."""
+        self.start_ms = self._deadline.elapsed_ms()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the clock."""
+        self.ms = self._deadline.elapsed_ms() - self.start_ms
+        self._timers.append(self)
+        del self._timers  # which would hold each other
+
+    def span(self) -> Span:
+        """Return the stage as a trace shows it."""
+        return Span(self.stage, round(self.ms, 3), self.n_in, self.n_out, round(self.start_ms, 3))
+
+
 @dataclass(slots=True)
+class TraceBuilder:
+    """Gathers what a recall was asked and decided while it runs; ``spans`` as they ended."""
+
+    deadline: Deadline
+    gate: Admission
+    request: RecallRequest
+    spans: list[Timer] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    decisions: dict[str, str] = field(default_factory=dict)
+    embedder: str | None = None
+    understanding: Callable[[], Understanding] | None = None
+
+    def span(self, stage: str, n_in: int = 0) -> Timer:
+        """Time a block as a stage."""
+        return Timer(stage, n_in, self.deadline, self.spans)
+
+    def skip(self, stage: str, reason: SkipReason, detail: str, n: int = 0) -> None:
+        """Add that a stage was left out for n units, and why."""
+        self.skips.append(Skip(stage, reason, detail, n))
+
+    def degrade(self, stage: str, reason: SkipReason, detail: str) -> None:
+        """Add that a stage could not take part, for a reason other than time."""
+        self.skip(stage, reason, detail)
+        self.degraded.append(f"{stage}: {detail}")
+
+    def build(self, results: tuple[Result, ...], **found: Any) -> Trace:
+        """Freeze what was gathered, with the other fields of a trace."""
+        timers = tuple(self.spans)
+        return Trace(
+            spans=later(lambda: [timer.span() for timer in timers]),
+            skips=tuple(self.skips),
+            counts=dict(self.counts),
+            top3=later(lambda: [(result.doc_id, result.reasons) for result in results[:3]]),
+            embedder=self.embedder,
+            gate=self.gate,
+            request=self.request,
+            understanding=None if self.understanding is None else self.understanding(),
+            decisions=dict(self.decisions),
+            kinds=dict(Counter([result.kind for result in results])),
+            **found,
+        )
+
+
 class Runner:
     """Runs the stages of one recall, and adds to its trace what was left out and why.
 
-    Attributes:
-        config: Constants.
-        gate: Who else runs, and what stages cost here.
-        admitted: The request and its deadline.
-        models: The encoders.
-        snapshot: The file as it stands while the recall runs.
-        request: What was asked, as the gate admitted it.
-        deadline: When it has to be answered.
-        costs: What stages cost here.
-        trace: What it did so far.
+    ``snapshot`` is the file as it stands while the recall runs.
     """
 
-    config: RecallConfig
-    gate: Gate
-    admitted: Admitted
-    models: Models
-    snapshot: Snapshot
-    request: RecallRequest = field(init=False)
-    deadline: Deadline = field(init=False)
-    costs: Costs = field(init=False)
-    trace: TraceBuilder = field(init=False)
-    _refused: set[str] = field(default_factory=set)
-    _tails_ms: dict[tuple[str, ...], float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        config: RecallConfig,
+        gate: Gate,
+        admitted: Admitted,
+        models: Models,
+        snapshot: Snapshot,
+    ) -> None:
         """Begin a trace with what the gate made of the request."""
-        self.costs = self.gate.costs
-        self.request, self.deadline = self.admitted.request, self.admitted.deadline
-        admission = Admission(self.admitted.service_class, self.admitted.clamps, self._plan())
-        self.trace = TraceBuilder(self.deadline, gate=admission, request=self.request)
-
-    # What can be paid for
+        self.config, self.gate, self.costs = config, gate, gate.costs
+        self.admitted, self.request, self.deadline = admitted, admitted.request, admitted.deadline
+        self.models, self.snapshot = models, snapshot
+        self._refused: set[str] = set()
+        self._tails_ms: dict[tuple[str, ...], float] = {}
+        admission = Admission(admitted.service_class, admitted.clamps, self._plan())
+        self.trace = TraceBuilder(self.deadline, admission, self.request)
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.
 
-        Args:
-            stage: A stage with a price.
-            n: How many units of it.
-            beside_ms: What must be paid for beside it and what follows it.
+        ``beside_ms`` must be paid for beside it and what follows it.
         """
         declared = stages.STAGES[stage]
         needs_ms = self.costs.expected_ms(stage, n)
@@ -84,10 +153,8 @@ class Runner:
     def refuse(self, refusal: Skip, *, detail: str = "", left_out: int | None = None) -> None:
         """Add to the trace that a stage was refused, and learn that it was.
 
-        Args:
-            refusal: The stage, and why.
-            detail: What else the trace says.
-            left_out: The units that the trace counts, when not those of the refusal.
+        ``detail`` is what else the trace says, ``left_out`` the units that it counts, when not
+        those of the refusal.
         """
         n = refusal.n if left_out is None else left_out
         self.trace.skip(refusal.stage, refusal.reason, refusal.detail + detail, n)
@@ -103,10 +170,7 @@ class Runner:
     def can_start(self, stage: str, n: int = 0, *, left_out: int | None = None) -> bool:
         """Whether a stage is enabled and can be paid for; if not, the trace says why.
 
-        Args:
-            stage: A stage with a price.
-            n: How many units of it.
-            left_out: What the trace counts as left out; the units, when left out.
+        ``left_out`` is what the trace counts as left out, where that is not n.
         """
         if self.is_disabled(stage, n if left_out is None else left_out):
             return False
@@ -129,8 +193,6 @@ class Runner:
         self.trace.skip(stage, "disabled", "left out by the configuration", n)
         return True
 
-    # Running
-
     def run(
         self,
         stage: str,
@@ -139,29 +201,32 @@ class Runner:
         otherwise: _T,
         *,
         at_least_ms: float = 0.0,
+        is_learned: bool = True,
     ) -> _T:
-        """Run a stage over n units and learn its cost; go on without it should it fail.
+        """Run a stage over n units; go on with ``otherwise`` should it fail.
 
         One that still runs when what must follow it has to begin is stopped, but not before it
-        had ``at_least_ms``.
+        had ``at_least_ms``. What it took is learned, unless the stage learns by its own parts.
         """
-        alarm = self.alarm(stage, at_least_ms=at_least_ms)
-        with alarm, self.trace.span(stage, n) as span:
+        declared = stages.STAGES[stage]
+        tail_ms = self._tail_ms(declared.followed_by)
+        at_s = self.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
+        stops = (self.snapshot.interrupt,) if declared.reads_file else ()
+        with Alarm(at_s, *stops), self.trace.span(stage, n) as span:
             try:
                 result = work()
                 span.n_out = len(result) if isinstance(result, _COUNTED) else n
             except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
-                self.give_up(stage, n, error, span.start_ms, stopped=alarm.fired)
+                if has_stopped():
+                    took_ms = self.deadline.elapsed_ms() - span.start_ms
+                    detail = f"stopped after {took_ms:.1f} ms: no time left"
+                    self.trace.skip(stage, "stopped", detail, n)
+                else:
+                    self._fail(stage, error)
                 result = otherwise
-        self.costs.observe(stage, n, span.ms)
+        if is_learned:
+            self.costs.observe(stage, n, span.ms)
         return result
-
-    def alarm(self, stage: str, *, at_least_ms: float = 0.0) -> Alarm:
-        """Return an alarm for when the stages that must follow this one have to begin."""
-        declared = stages.STAGES[stage]
-        tail_ms = self._tail_ms(declared.followed_by)
-        at_s = self.deadline.moment_s(tail_ms, at_least_ms=at_least_ms)
-        return Alarm(at_s, self.snapshot.interrupt) if declared.reads_file else Alarm(at_s)
 
     def look_up(self, stage: str, run: Callable[[], _T], otherwise: _T) -> _T:
         """Run part of a stage; return ``otherwise`` should it fail."""
@@ -170,16 +235,6 @@ class Runner:
         except Exception as error:  # noqa: BLE001 - whatever fails, the other stages answer
             self._fail(stage, error)
             return otherwise
-
-    def give_up(
-        self, stage: str, n: int, error: Exception, since_ms: float, *, stopped: bool
-    ) -> None:
-        """Add to the trace that a stage ran out of time, if its alarm stopped it, or failed."""
-        if stopped:
-            took_ms = self.deadline.elapsed_ms() - since_ms
-            self.trace.skip(stage, "stopped", f"stopped after {took_ms:.1f} ms: no time left", n)
-        else:
-            self._fail(stage, error)
 
     def finish(self) -> None:
         """Learn what the parts of other stages took together, and what no stage counts.

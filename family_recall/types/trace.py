@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import msgspec
 
-from family_recall.types.records import Record, as_json
+from family_recall.types.records import Record
 from family_recall.types.request import RecallRequest
 from family_recall.types.stages import label_of
 from family_recall.types.understanding import Understanding, with_pairs
@@ -48,6 +48,17 @@ class Span(msgspec.Struct, frozen=True, array_like=True):
     def label(self) -> str:
         """What the stage does, for people."""
         return label_of(self.stage)
+
+
+def busy_ms(spans: Sequence[Any]) -> float:
+    """Return the milliseconds in which at least one stage ran."""
+    busy, until_ms = 0.0, 0.0
+    for span in sorted(spans, key=lambda span: span.start_ms):
+        end_ms = span.start_ms + span.ms
+        if end_ms > until_ms:
+            busy += end_ms - max(span.start_ms, until_ms)
+            until_ms = end_ms
+    return busy
 
 
 class Skip(msgspec.Struct, frozen=True, array_like=True):
@@ -150,7 +161,7 @@ class Trace(Record, frozen=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return the trace as lists and objects; the stage it describes is always the last."""
-        record = {"stage": "final", **Record.to_json(self), "hits": as_json(dict(self.hits))}
+        record = {"stage": "final", **Record.to_json(self)}
         if self.understanding is not None:
             # Moments that can be read without knowing the household's zone.
             timespan = self.understanding.timespan

@@ -58,7 +58,7 @@ def break_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> GraphRun:
         raise OSError("the graph is down")
 
-    monkeypatch.setattr("family_recall.recall.searching.walk_graph", fail)
+    monkeypatch.setattr("family_recall.recall.sources.graph.walk_graph", fail)
 
 
 def fused(answer: Answer, doc_id: str) -> float:

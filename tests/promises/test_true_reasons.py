@@ -14,8 +14,7 @@ import pytest
 from family_recall import Answer, FamilyRecall, RecallContext, Relation
 from family_recall.config import RecallConfig
 from family_recall.recall.dataflow import Kind
-from family_recall.recall.ranking.calibration import calibrations
-from family_recall.recall.ranking.evidence import EVIDENCE
+from family_recall.recall.ranking.calibration import EVIDENCE, calibrations
 from family_recall.recall.ranking.features import FEATURES, weight_of
 from family_recall.recall.ranking.profiles import profiles
 from tests.conftest import (
@@ -280,7 +279,6 @@ def test_calibration_never_reverses_the_order() -> None:
         weighed = "cross_encoder" in profiles()[profile].weights
         assert ((profile, kind, reranked) in calibrations()) == (weighed or not reranked)
     for fitted in calibrations().values():
-        assert fitted.platt.slope >= 0.0
         assert fitted.first["score"] >= 0.0
         assert fitted.first.keys() == fitted.stored.keys() == {"intercept", *EVIDENCE}
 

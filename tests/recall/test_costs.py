@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.recall.costs import Costs
+from family_recall.recall.gate import Costs
 from family_recall.store.stage_costs import StageCost
 
 GRAPH = {"graph": (2.0, 0.0)}

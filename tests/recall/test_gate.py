@@ -16,8 +16,7 @@ from family_recall import RecallContext, RecallRequest
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
 from family_recall.errors import InvalidRequestError
-from family_recall.recall.costs import Costs
-from family_recall.recall.gate import Admitted, Gate
+from family_recall.recall.gate import Admitted, Costs, Gate
 from family_recall.recall.runner import Runner
 from family_recall.types import Skip, Trace
 from tests.conftest import TINY_STATIC, TinyScorer, found, move_in, open_home, recall, stories

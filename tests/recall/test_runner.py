@@ -7,8 +7,7 @@ from typing import Any
 
 from family_recall.config import RecallConfig
 from family_recall.encoders.loader import Models
-from family_recall.recall.costs import Costs
-from family_recall.recall.gate import Gate
+from family_recall.recall.gate import Costs, Gate
 from family_recall.recall.runner import Runner
 from family_recall.types import RecallContext, RecallRequest, Skip
 

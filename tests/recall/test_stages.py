@@ -13,8 +13,9 @@ from family_recall import FamilyRecall
 from family_recall.apps.evaluation.alternatives import variations
 from family_recall.config import RecallConfig
 from family_recall.errors import InvalidRequestError
-from family_recall.recall import ordering
 from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.ranking.distinct import diversify
+from family_recall.recall.ranking.reranker import rerank
 from family_recall.recall.runner import Runner
 from family_recall.types import Answer, Span, stages
 from family_recall.types.stages import Stage
@@ -51,7 +52,7 @@ def opened(path: Path, config: RecallConfig | None = None) -> FamilyRecall:
     """Open a household whose rankings go through the new stage as well."""
     home = open_home(path, config=config)
     engine = engine_of(home)
-    refinements = (ordering.rerank, ordering.diversify, turn_round)
+    refinements = (rerank, diversify, turn_round)
     engine.broker = dataclasses.replace(engine.broker, refinements=refinements)
     return home
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from family_recall import FamilyRecall, RecallContext
+from family_recall.api import trace_hook
+from family_recall.api.trace_hook import TraceHook
 from family_recall.errors import UnknownPersonError
-from family_recall.recall import trace
-from family_recall.recall.trace import TraceHook
 from family_recall.types import Trace
 from tests.conftest import move_in, stories
 
@@ -37,7 +37,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is logged about hooks, whatever other tests have made of the process's logging."""
     handler, logger = Heard(), logging.Logger("hooks")  # noqa: LOG001  one of its own
     logger.addHandler(handler)
-    monkeypatch.setattr(trace, "log", logger)
+    monkeypatch.setattr(trace_hook, "log", logger)
     return handler.messages
 
 

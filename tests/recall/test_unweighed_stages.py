@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from family_recall.config import RecallConfig
-from family_recall.recall import ordering
-from family_recall.recall.ranking import diversify
+from family_recall.recall.ranking import distinct
 from family_recall.recall.ranking.features import INDEX, RANKED_BY, is_served
 from family_recall.recall.ranking.profiles import find_profile, profiles, reweighed
 from tests.conftest import TinyScorer, found, move_in, open_home, recall, stories
@@ -103,11 +102,13 @@ def test_reading_pairs_leaves_time_to_diversify(
             clock.at_s += 0.009
             return super().score(question, memory)
 
+    picked = distinct.maximal_marginal_relevance
+
     def slowly(*arguments: Any, **named: Any) -> list[int]:
         clock.at_s += 0.005
-        return diversify.maximal_marginal_relevance(*arguments, **named)
+        return picked(*arguments, **named)
 
-    monkeypatch.setattr(ordering, "maximal_marginal_relevance", slowly)
+    monkeypatch.setattr(distinct, "maximal_marginal_relevance", slowly)
     costs = {**RecallConfig().assumed_cost_ms, "rerank": (9.0, 0.0), "diversify": (5.0, 0.0)}
     config = RecallConfig(assumed_cost_ms=costs)
     with open_home(path, scorer=Slow(), clock=clock, config=config) as home:

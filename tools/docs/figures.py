@@ -9,6 +9,7 @@ Examples:
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import textwrap
@@ -23,8 +24,9 @@ from family_recall.apps.demo import SCENES, Scene
 from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
 from family_recall.apps.reports.plots import colour, plot
 from family_recall.apps.reports.results import GROUPS
-from family_recall.recall.ranking.calibration import OK_FROM, find_calibration
+from family_recall.recall.ranking.calibration import OK_FROM
 from tools.common import ROOT, parser_of
+from tools.fit.platt import Platt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +150,9 @@ def score(answer: Answer) -> str:
 
 def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
     """Draw how a score is read as a probability, with the demo's own first results on it."""
-    fitted = find_calibration("default", "full", reranked=True)
+    record = json.loads((ROOT / "family_recall/recall/ranking/calibration.json").read_text())
+    entry = record["profiles"]["default"]["full_reranked"]
+    probability = Platt(entry["slope"], entry["offset"])
     points = [
         (scene, answer)
         for scene, answer in scenes
@@ -161,7 +165,7 @@ def confidence(scenes: Sequence[tuple[Scene, Answer]]) -> str:
 
     def draw(axes: Axes) -> None:
         scores = np.linspace(0.0, 1.2, 200)
-        axes.plot(scores, fitted.platt(scores), color=colour("soft"), linewidth=1.4)
+        axes.plot(scores, probability(scores), color=colour("soft"), linewidth=1.4)
         axes.axhline(OK_FROM, color=colour("soft"), linewidth=1, linestyle=(0, (2, 3)))
         axes.annotate(
             "ok from here", (0.0, OK_FROM), xytext=(2, 3), textcoords="offset points", fontsize=8.5,

@@ -48,15 +48,15 @@ from family_recall.encoders.transformer import CrossEncoder
 from family_recall.errors import DatasetError
 from family_recall.recall.dataflow import Profile
 from family_recall.recall.ranking.calibration import (
+    EVIDENCE,
     OK_FROM,
     RERANKED,
     WEAK_FROM,
     DecidedBy,
-    fit_platt,
 )
-from family_recall.recall.ranking.evidence import EVIDENCE
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.types import Answer, RecallContext
+from tools.fit.platt import fit_platt
 
 Scores = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

@@ -39,8 +39,8 @@ from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation import load_dataset
 from family_recall.apps.evaluation.testbed import contexts, furnish, region_of
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.ranking.rivals import rivals
-from family_recall.recall.ranking.supersession import FEATURES, LIKELY
+from family_recall.recall.ranking.rivals import FEATURES, rivals
+from family_recall.recall.ranking.supersession import LIKELY
 from family_recall.recall.runner import Runner
 from family_recall.types import Grant, Memory, Person, RecallContext, Space
 from tools.train import written_homes

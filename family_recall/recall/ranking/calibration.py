@@ -1,4 +1,8 @@
-"""Turn scores and other evidence into probabilities, and these into the status of an answer."""
+"""How sure an answer is: what is known of it, as probabilities, and these as its status.
+
+A score alone does not tell: a question about what was never stored is asked in the words of what
+was, and its best memory scores like an answer.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,41 @@ from typing import Any, Literal, get_args
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
-from family_recall.recall.dataflow import Kind
-from family_recall.recall.ranking.evidence import CLEAR
+from family_recall.english import BITS
+from family_recall.recall.dataflow import Kind, Pool, QueryContext, Ranking
+from family_recall.recall.ranking.bm25 import covers, question_weights
+from family_recall.recall.ranking.features import INDEX
 from family_recall.types import FloatArray, Status
+
+EVIDENCE: Mapping[str, str] = {
+    "score": "of the first result",
+    "clear": "the same, where it is below 0.5: above, more of it tells little more",
+    "lead": "of its score over the next, but for what it replaces or is replaced by; all of it "
+    "where there is none",
+    "words": "the share of the question's words that it holds, by how rare they are",
+    "words_of_few": "the share that the first five hold together",
+    "closeness": "how close its tokens come to the question's",
+    "farthest": "how close they come to the one of the question's rarest that is farthest",
+    "said": "1 where it says something of all that the question names",
+    "words_first": "1 where the search for words has it first",
+    "meaning_first": "1 where the search for meaning has it first",
+    "reading": "how surely it answers, as the cross-encoder read it",
+    "best_reading": "the same of the best that was read",
+    "asks": "1 where it only asks",
+    "list": "1 where all of a kind is asked for",
+}
+"""What is known of an answer, each with its meaning; all but ``score``, ``clear`` and ``lead`` in
+[0, 1]."""
+
+CLEAR = 0.5
+"""The score above which an answer is hardly surer."""
+
+_FEW = 5
+_RARE = 0.6
+"""Share of the rarest token's weight from which a token counts as rare."""
+_READ = INDEX["cross_encoder"]
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
 """What decides an answer where scores do not: that it was said in the time asked for, holds the
@@ -40,42 +73,91 @@ RERANKED = "_reranked"
 """Suffix of the constants fitted on answers whose first result the cross-encoder has read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Platt:
-    """``1 / (1 + e^−(slope·score + offset))``; slope 0 or more keeps the order of scores.
+def evidence(
+    context: QueryContext, pool: Pool, ranking: Ranking, *, says_all: bool
+) -> dict[str, float]:
+    """Return the value of each of :data:`EVIDENCE`, for a ranking that is not empty.
 
-    Source: Platt 1999, *Probabilistic outputs for support vector machines*.
+    ``says_all``: whether the first candidate says something of all that the question names.
     """
+    order = ranking.order
+    first = int(order[0])
+    rivals = _rivals_of(ranking, first)
+    score = float(ranking.score[first])
+    others = [row for row in order[: len(rivals) + 1].tolist() if row not in rivals]
+    few = order[:_FEW]
+    weights = question_weights(context)
+    rarity = np.array(list(weights.values()), np.float32)
+    total = max(float(rarity.sum()), 1e-9)
+    held = covers(ranking.rows, weights, few)
+    closeness, farthest = _closeness(context, ranking, first)
+    read = ranking.features[order, _READ]
+    memory = int(ranking.rows.ids[first])
+    return {
+        "score": score,
+        "clear": min(score, CLEAR),
+        "lead": score - (float(ranking.score[others[0]]) if others else 0.0),
+        "words": float(rarity[held[0]].sum()) / total,
+        "words_of_few": float(rarity[held.any(axis=0)].sum()) / total,
+        "closeness": closeness,
+        "farthest": farthest,
+        "said": float(says_all),
+        "words_first": _is_first(pool, "lexical", memory),
+        "meaning_first": _is_first(pool, "vector", memory),
+        "reading": float(read[0]),
+        "best_reading": float(read.max()),
+        "asks": float((ranking.rows.cues[first] & BITS["only_asks"]) != 0),
+        "list": float(context.asks_for_list),
+    }
 
-    slope: float
-    offset: float
 
-    def __call__(self, score: npt.NDArray[np.floating]) -> FloatArray:
-        """Return the probability (n,) of each score (n,)."""
-        logit = np.clip(self.slope * score.astype(np.float64) + self.offset, -40.0, 40.0)
-        return (1.0 / (1.0 + np.exp(-logit))).astype(np.float32)
+def _rivals_of(ranking: Ranking, row: int) -> set[int]:
+    """Return a row and those that state the same: what it replaces or is replaced by, by steps."""
+    pairs = [(older, newer.row) for older, newer in ranking.superseded_by.items()]
+    rivals, n = {row}, 0
+    while n < len(rivals):
+        n = len(rivals)
+        rivals = rivals.union(*(pair for pair in pairs if not rivals.isdisjoint(pair)))
+    return rivals
+
+
+def _closeness(context: QueryContext, ranking: Ranking, row: int) -> tuple[float, float]:
+    """Return how close a row's tokens come to the question's, and to the farthest rare one."""
+    weights = context.question_weights
+    if ranking.closest is None or weights is None or not (most := weights.max(initial=0.0)):
+        return 0.0, 0.0
+    closest: FloatArray = ranking.closest[row]
+    if np.isnan(closest[0]):  # as all of them, where it has no tokens
+        return 0.0, 0.0
+    rare = weights >= _RARE * most
+    return float(closest.dot(weights) / weights.sum()), float(closest[rare].min())
+
+
+def _is_first(pool: Pool, source: str, memory: int) -> float:
+    run = pool.runs.get(source)
+    return float(run is not None and len(run) > 0 and int(run.ids[0]) == memory)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a path of recall makes of scores and of the other evidence.
+    """What a path of recall makes of the evidence.
 
-    Attributes:
-        platt: The probability that a first result answers, by its score alone.
-        first: The weight of each of `EVIDENCE`, and the ``intercept``, in the logit that the first
-            result answers; those of ``score``, ``clear`` and ``lead`` are 0 or more, so that order
-            is kept.
-        stored: The same in the logit that anything stored answers.
+    ``first`` has the weight of each of `EVIDENCE`, and the ``intercept``, in the logit that the
+    first result answers; those of ``score``, ``clear`` and ``lead`` are 0 or more, so that order is
+    kept. ``stored`` has the same in the logit that anything stored answers.
     """
 
-    platt: Platt
     first: Mapping[str, float]
     stored: Mapping[str, float]
 
     def certainty(self, evidence: Mapping[str, float]) -> Certainty:
         """Return how sure an answer with this evidence is."""
-        stored = 1.0 / (1.0 + math.exp(-min(max(logit_of(self.stored, evidence), -40.0), 40.0)))
-        return Certainty(logit_of(self.first, evidence), stored, self.first, evidence=evidence)
+        first, stored = (
+            weights["intercept"] + sum([weights[name] * evidence[name] for name in evidence])
+            for weights in (self.first, self.stored)
+        )
+        answerable = 1.0 / (1.0 + math.exp(-min(max(stored, -40.0), 40.0)))
+        return Certainty(first, answerable, self.first, evidence=evidence)
 
 
 class Certainty(msgspec.Struct, frozen=True):
@@ -115,60 +197,11 @@ class Certainty(msgspec.Struct, frozen=True):
         return probability.astype(np.float32)
 
 
-def logit_of(weights: Mapping[str, float], evidence: Mapping[str, float]) -> float:
-    """Return the weighted sum of evidence, and the intercept."""
-    return weights["intercept"] + sum([weights[name] * evidence[name] for name in evidence])
-
-
 def status_of(confidence: float) -> Status:
     """Return the status that costs least, of an answer that is right with this probability."""
     if confidence >= OK_FROM:
         return "ok"
     return "no_match" if confidence < WEAK_FROM else "weak"
-
-
-def fit_platt(
-    scores: npt.NDArray[np.floating], relevant: npt.NDArray[np.bool_], *, steps: int = 100
-) -> Platt:
-    """Fit slope and offset by maximum likelihood on smoothed targets.
-
-    Targets are (N₊ + 1) / (N₊ + 2) and 1 / (N₋ + 2), as in Platt's paper; Newton's method with
-    backtracking. If the slope would reverse the order, it is 0 and only the offset is fitted.
-
-    Args:
-        scores: Shape (n,).
-        relevant: Shape (n,), whether each was right.
-        steps: Newton steps at most.
-
-    Source: Lin, Lin & Weng 2007, doi:10.1007/s10994-007-5018-6.
-    """
-    x = scores.astype(np.float64)
-    positives, negatives = int(relevant.sum()), int((~relevant).sum())
-    target = np.where(relevant, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-
-    def loss(at: npt.NDArray[np.float64]) -> float:
-        logit = at[0] * x + at[1]
-        return float(np.sum(np.logaddexp(0.0, logit) - target * logit))
-
-    at = np.array([0.0, np.log((positives + 1) / (negatives + 1))])
-    for _ in range(steps):
-        p = 1.0 / (1.0 + np.exp(-np.clip(at[0] * x + at[1], -40.0, 40.0)))
-        gradient = np.array([np.sum((p - target) * x), np.sum(p - target)])
-        curve = p * (1 - p)
-        hessian = np.array(
-            [[np.sum(curve * x * x), np.sum(curve * x)], [np.sum(curve * x), np.sum(curve)]]
-        ) + 1e-9 * np.eye(2)
-        step = np.linalg.solve(hessian, gradient)
-        scale = 1.0
-        while loss(at - scale * step) > loss(at) and scale > 1e-8:
-            scale /= 2
-        at = at - scale * step
-        if float(np.abs(scale * step).max()) < 1e-9:
-            break
-    if at[0] <= 0.0:
-        mean = float(target.mean())
-        return Platt(0.0, float(np.log(mean / (1.0 - mean))))
-    return Platt(float(at[0]), float(at[1]))
 
 
 @functools.cache
@@ -180,9 +213,7 @@ def calibrations() -> Mapping[tuple[str, Kind, bool], Calibration]:
     """
     kinds: tuple[Kind, ...] = get_args(Kind)
     return {
-        (profile, kind, reranked): Calibration(
-            Platt(entry["slope"], entry["offset"]), entry["first"], entry["stored"]
-        )
+        (profile, kind, reranked): Calibration(entry["first"], entry["stored"])
         for profile, entries in _record()["profiles"].items()
         for kind in kinds
         for reranked in (False, True)
@@ -212,21 +243,18 @@ def usually(path: DecidedBy) -> Certainty:
 
 
 @functools.cache
-def _record() -> dict[str, Any]:
-    text = resources.files("family_recall.recall.ranking").joinpath("calibration.json").read_text()
+def _record(name: str = "calibration") -> dict[str, Any]:
+    text = resources.files("family_recall.recall.ranking").joinpath(f"{name}.json").read_text()
     record: dict[str, Any] = json.loads(text)
     return record
 
 
 @dataclass(frozen=True, slots=True)
 class ListModel:
-    """What the scores of a list mean.
+    """What the scores of a list mean: the logit that a candidate belongs to it.
 
-    Attributes:
-        intercept: Of the logit that a candidate belongs, with …
-        per_score: … what it gains by a score of 1, and …
-        per_log_rank: … by each factor e of its rank.
-        unseen: What belongs and is no candidate, as a share of what belongs and is one.
+    ``per_log_rank`` is what it gains by each factor e of its rank; ``unseen`` what belongs and is
+    no candidate, as a share of what belongs and is one.
     """
 
     intercept: float
@@ -260,14 +288,7 @@ def completeness(score: FloatArray, n_shown: int, model: ListModel) -> float:
     return float(belongs[:n_shown].sum() / (belongs.sum() * (1.0 + model.unseen)))
 
 
-@functools.cache
 def list_model(*, reranked: bool = False) -> ListModel:
     """Load the fitted constants of ``list_model.json``, for lists that were reranked or not."""
-    text = resources.files("family_recall.recall.ranking").joinpath("list_model.json").read_text()
-    record = json.loads(text)["models"]["reranked" if reranked else "ranked"]
-    return ListModel(
-        intercept=record["intercept"],
-        per_score=record["per_score"],
-        per_log_rank=record["per_log_rank"],
-        unseen=record["unseen"],
-    )
+    record = _record("list_model")["models"]["reranked" if reranked else "ranked"]
+    return ListModel(**{name: record[name] for name in ListModel.__slots__})

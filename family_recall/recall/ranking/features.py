@@ -7,32 +7,20 @@ for two questions, and confidence can be calibrated on it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.config import HALF_LIFE_DAYS
 from family_recall.english.lexicon import TIME_STEMS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
-from family_recall.recall.ranking import bm25
-from family_recall.recall.ranking.bm25 import related_share
-from family_recall.recall.ranking.recency import evergreen, half_life_decay
-from family_recall.recall.ranking.temporal import NO_MENTIONS, mattering, of_kind, temporal_match
+from family_recall.recall.ranking import bm25, temporal
 from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.store.passages import PassageWords
-from family_recall.store.words import stem_number
 from family_recall.types import FloatArray, IdArray, kinds_of
-
-DAY_S = 86_400.0
-
-
-@functools.cache
-def _time_words() -> npt.NDArray[np.uint32]:
-    return np.array([stem_number(stem) for stem in TIME_STEMS], np.uint32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,39 +78,23 @@ FEATURES = (
 _ABSENT, _LOW, _HIGH = np.array(
     [(feature.absent, feature.low, feature.high) for feature in FEATURES], np.float32
 ).T
-_ABSENT_ABOVE_LOW = frozenset(feature.name for feature in FEATURES if feature.absent > feature.low)
-
 INDEX: Mapping[str, int] = {feature.name: at for at, feature in enumerate(FEATURES)}
 
 _RELEVANCE = ("bm25", "cosine", "maxsim", "pending", "static")
 _OF_RELEVANCE = [INDEX[name] for name in _RELEVANCE]
 
 FOR_SOME = frozenset(
-    {
-        "concerns",
-        "evidence",
-        "near_focus",
-        "inherited",
-        "rejected",
-        "related_words",
-        "withheld",
-    }
+    ("concerns", "evidence", "near_focus", "inherited", "rejected", "related_words", "withheld")
 )
 """Features that are of no interest where they are 0: most candidates have none of them."""
 
-TIERS = {
-    "fact": "facts",
-    "profile": "facts",
-    "milestone": "milestones",
-    "episode": "episodes",
-    "observation": "episodes",
-    "summary": "episodes",
-    "chunk": "episodes",
+_FOUND_BY = {
+    "near_focus": "focus",
+    "ppr": "graph",
+    "evidence": "relation",
+    "identifier": "identifier",
 }
-"""The tier each kind of memory belongs to (three-tier memory design)."""
-
-LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
-"""Kinds that do not fade, whatever their category: facts and milestones (the same design)."""
+"""Features that are the score which a source gave."""
 
 _FUSED = frozenset({"rrf", "rrf_raw", "rrf_decayed", "source_prior"})
 """Features by which whatever finds a memory raises it."""
@@ -162,7 +134,7 @@ def compute(
     cosines: FloatArray | None,
     mentions: Sequence[tuple[int, int]],
     context: QueryContext,
-    times: MentionedTimes = NO_MENTIONS,
+    times: MentionedTimes = temporal.NO_MENTIONS,
 ) -> FloatArray:
     """Compute the features that the profile weighs; the others keep their value when unknown.
 
@@ -179,32 +151,32 @@ def compute(
     Returns:
         Shape (n, f) in the order of :data:`FEATURES`, each inside its declared range.
     """
-    candidates = _Candidates(pool, rows, mentions, context, times)
+    columns = _Columns(pool, rows, mentions, context, times)
     values = absent(len(rows))
     weights = context.profile.weights
+    words = _share_of_words(context, rows)
 
     def put(name: str, column: npt.NDArray[np.floating] | None) -> None:
-        if column is None:
-            return
-        at = INDEX[name]
-        values[:, at] = column
-        if name in _ABSENT_ABOVE_LOW:
-            values[np.isnan(values[:, at]), at] = _ABSENT[at]
+        if column is not None:
+            at = INDEX[name]
+            values[:, at] = column
+            if _ABSENT[at] > _LOW[at]:
+                values[np.isnan(values[:, at]), at] = _ABSENT[at]
 
-    put("bm25", candidates.bm25())
-    put("bm25_squared", values[:, INDEX["bm25"]] ** 2)
+    put("bm25", words)
+    put("bm25_squared", words**2)
     put("static" if context.kind == "static" else "cosine", cosines)
     put("maxsim", max_sim)
     if cosines is not None:
-        lacks = np.isnan(cosines)
-        if lacks.any():
-            put("pending", np.where(lacks, values[:, INDEX["bm25"]], 0.0))
+        put("pending", np.where(np.isnan(cosines), words, 0.0))
     elif not (weights.get("bm25") or weights.get("bm25_squared")):
         # Nothing was encoded: what is ranked by meaning and not by words is, then.
-        put("pending", values[:, INDEX["bm25"]])
-    for name, column in _COLUMNS.items():
-        if weights.get(name):
-            put(name, column(candidates))
+        put("pending", words)
+    for name, weight in weights.items():
+        if weight and name in _FOUND_BY:
+            put(name, columns.scores_of(_FOUND_BY[name]))
+        elif weight and (column := getattr(_Columns, name, None)) is not None:
+            put(name, column(columns))
     # Each inside its range, and what is NaN at its lowest value.
     np.fmax(values, _LOW, out=values)
     np.minimum(values, _HIGH, out=values)
@@ -215,8 +187,31 @@ def compute(
     return values
 
 
-class _Candidates(msgspec.Struct, frozen=True):
-    """The features that follow from the candidates themselves, one method each."""
+def _share_of_words(context: QueryContext, rows: Rows) -> FloatArray:
+    """Return the share of the attainable BM25 that each candidate has, (n,)."""
+    plan = context.plan
+    stems = [stem for _, stem in plan.terms]
+
+    def long_words(scores: FloatArray) -> PassageWords | None:
+        """Count the question's words in the passages of the best long memories that hold some."""
+        if context.model_id is None or rows.n_words.max(initial=0) <= _MAY_BE_LONG:
+            return None
+        held = rows.ids[scores > 0.0]
+        long = context.snapshot.long_among(context.model_id, held, context.scope)
+        if not len(long):
+            return None
+        if len(long) > _MOST_LONG:
+            best = np.argsort(-scores[np.searchsorted(rows.ids, long)], kind="stable")
+            long = np.sort(long[best[:_MOST_LONG]])
+        return context.snapshot.passage_words(long, stems, context.scope)
+
+    weights = context.config.column_weights
+    scores = bm25.okapi(rows, stems, plan.statistics, weights, long_words)
+    return (scores / max(bm25.attainable(plan.statistics), 1e-9)).astype(np.float32)
+
+
+class _Columns(msgspec.Struct, frozen=True):
+    """The features that follow from the candidates themselves: a method of each one's name."""
 
     pool: Pool
     rows: Rows
@@ -224,54 +219,45 @@ class _Candidates(msgspec.Struct, frozen=True):
     context: QueryContext
     times: MentionedTimes
 
-    def bm25(self) -> FloatArray:
-        plan, config = self.context.plan, self.context.config
-        stems = [stem for _, stem in plan.terms]
-        scores = bm25.okapi(
-            self.rows, stems, plan.statistics, config.column_weights, self.long_words
-        )
-        return (scores / max(bm25.attainable(plan.statistics), 1e-9)).astype(np.float32)
-
-    def long_words(self, scores: FloatArray) -> PassageWords | None:
-        """Count the question's words in the passages of the best long memories that hold some."""
-        context = self.context
-        if context.model_id is None or self.rows.n_words.max(initial=0) <= _MAY_BE_LONG:
-            return None
-        held = scores > 0.0
-        long = context.snapshot.long_among(context.model_id, self.rows.ids[held], context.scope)
-        if not len(long):
-            return None
-        if len(long) > _MOST_LONG:
-            best = np.argsort(-scores[np.searchsorted(self.rows.ids, long)], kind="stable")
-            long = np.sort(long[best[:_MOST_LONG]])
-        stems = [stem for _, stem in context.plan.terms]
-        return context.snapshot.passage_words(long, stems, context.scope)
-
-    def related_words(self) -> FloatArray | None:
-        plan = self.context.plan
-        return related_share(self.rows, plan) if plan.related_words else None
-
-    def rrf(self) -> FloatArray:
-        return _aligned(self.pool.ids, self.pool.rrf, self.rows)
-
-    def rrf_share(self) -> FloatArray:
-        first = np.float32(self.context.profile.rrf_k + 1)
-        share: FloatArray = self.rrf() * first / np.float32(len(_SOURCES))
-        return share
-
     def scores_of(self, source: str) -> FloatArray | None:
         """Return the score that a source gave each candidate, NaN where it gave none."""
         run = self.pool.runs.get(source)
         return None if run is None else _aligned(run.ids, run.scores, self.rows)
 
+    def related_words(self) -> FloatArray | None:
+        plan = self.context.plan
+        return bm25.related_share(self.rows, plan) if plan.related_words else None
+
+    def rrf_raw(self) -> FloatArray:
+        return _aligned(self.pool.ids, self.pool.rrf, self.rows)
+
+    def rrf(self) -> FloatArray:
+        first = np.float32(self.context.profile.rrf_k + 1)
+        share: FloatArray = self.rrf_raw() * first / np.float32(len(_SOURCES))
+        return share
+
+    def rrf_decayed(self) -> FloatArray:
+        return self.rrf_raw() * self.recency()
+
+    def recency(self) -> FloatArray:
+        return temporal.recency_of(self.rows, self.context)
+
+    def temporal_match(self) -> FloatArray:
+        context = self.context
+        return temporal.temporal_match(self.rows, context.plan, self.times, now_s=context.now_s)
+
+    def event_kind(self) -> FloatArray | None:
+        return temporal.of_kind(self.rows, self.context.plan)
+
+    def matters(self) -> FloatArray | None:
+        return temporal.mattering(self.rows, self.context.plan)
+
     def tells_when(self) -> FloatArray | None:
         """Whether a memory's own words name a time, if the question asks for one."""
         if not self.context.plan.asks_when:
             return None
-        rows = self.rows
-        names_time = np.zeros(len(rows), np.float32)
-        names_time[rows.words.rows_with(_time_words(), rows.words.in_body)] = 1.0
-        return names_time
+        words = self.rows.words
+        return temporal.marked(self.rows, words.rows_with(_time_words(), words.in_body))
 
     def concerns(self) -> FloatArray | None:
         concerned = self.scores_of("about")
@@ -293,33 +279,31 @@ class _Candidates(msgspec.Struct, frozen=True):
         return np.array(self.rows.importance, np.float32)
 
     def graph_bias(self) -> FloatArray | None:
-        bias = self.pool.graph_bias
+        bias = self.pool.graph.bias
         if not bias:
             return None
         return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
 
     def tier_share(self) -> FloatArray:
         shares = self.context.plan.tier_weights
-        return np.array([shares.get(TIERS[kind], 0.0) for kind in self.rows.kinds], np.float32)
+        return np.array(
+            [shares.get(temporal.TIERS[kind], 0.0) for kind in self.rows.kinds], np.float32
+        )
 
     def in_mode(self) -> FloatArray:
         kinds = kinds_of(self.context.mode)
         return _flags(kind in kinds for kind in self.rows.kinds)
 
     def emotion(self) -> FloatArray:
-        valence, arousal = self.feelings()
+        valence, arousal = np.array([self.rows.valence, self.rows.arousal], np.float32)
         strength: FloatArray = np.abs(valence) * (0.5 + 0.5 * arousal)
         return strength
-
-    def feelings(self) -> FloatArray:
-        """Return the valence and the arousal of each candidate: (2, n)."""
-        return np.array([self.rows.valence, self.rows.arousal], np.float32)
 
     def affect_compat(self) -> FloatArray | None:
         affect = self.context.request.ctx.affect
         if affect is None:
             return None
-        valence, arousal = self.feelings()
+        valence, arousal = np.array([self.rows.valence, self.rows.arousal], np.float32)
         apart = np.abs(valence - np.float32(affect.valence)) / 2
         apart += np.abs(arousal - np.float32(affect.arousal))
         near: FloatArray = (1 - apart / 2).astype(np.float32)
@@ -360,41 +344,6 @@ class _Candidates(msgspec.Struct, frozen=True):
         counts = [len(mentioned.get(memory, ())) for memory in self.rows.ids.tolist()]
         share: FloatArray = np.array(counts, np.float32) / np.float32(n_names)
         return share
-
-
-_COLUMNS: Mapping[str, Callable[[_Candidates], FloatArray | None]] = {
-    "entities": _Candidates.entities,
-    "near_focus": lambda candidates: candidates.scores_of("focus"),
-    "ppr": lambda candidates: candidates.scores_of("graph"),
-    "evidence": lambda candidates: candidates.scores_of("relation"),
-    "graph_bias": _Candidates.graph_bias,
-    "rrf": _Candidates.rrf_share,
-    "rrf_raw": _Candidates.rrf,
-    "rrf_decayed": lambda candidates: (
-        candidates.rrf() * recency_of(candidates.rows, candidates.context)
-    ),
-    "recency": lambda candidates: recency_of(candidates.rows, candidates.context),
-    "related_words": _Candidates.related_words,
-    "temporal_match": lambda candidates: temporal_match(
-        candidates.rows, candidates.context.plan, candidates.times, now_s=candidates.context.now_s
-    ),
-    "tells_when": _Candidates.tells_when,
-    "event_kind": lambda candidates: of_kind(candidates.rows, candidates.context.plan),
-    "matters": lambda candidates: mattering(candidates.rows, candidates.context.plan),
-    "tier_share": _Candidates.tier_share,
-    "in_mode": _Candidates.in_mode,
-    "belongs": _Candidates.belongs,
-    "identifier": lambda candidates: candidates.scores_of("identifier"),
-    "concerns": _Candidates.concerns,
-    "importance": _Candidates.importance,
-    "personalization": _Candidates.personalization,
-    "emotion": _Candidates.emotion,
-    "affect_compat": _Candidates.affect_compat,
-    "identity": _Candidates.identity,
-    "length": _Candidates.length,
-    "source_prior": _Candidates.source_prior,
-}
-"""The function that computes each feature that follows from the candidates themselves."""
 
 
 def weight_of(name: str, weights: Mapping[str, float]) -> float:
@@ -447,7 +396,10 @@ def above_episodes(rows: Rows, relevance: FloatArray, plan: QueryPlan) -> FloatA
     """
     share_of = plan.tier_weights.get
     episodes, sure = share_of("episodes", 0.0), plan.strategy_confidence
-    above = {kind: sure * max(share_of(tier, 0.0) - episodes, 0.0) for kind, tier in TIERS.items()}
+    above = {
+        kind: sure * max(share_of(tier, 0.0) - episodes, 0.0)
+        for kind, tier in temporal.TIERS.items()
+    }
     if not any(map(above.get, {*rows.kinds})):
         return None
     expected = np.array([above[kind] for kind in rows.kinds], np.float32)
@@ -462,23 +414,9 @@ def best_of_session(rows: Rows, relevance: FloatArray) -> FloatArray:
     return np.minimum(best[rows.sessions], 1.0)
 
 
-def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
-    """Return decay by category or by the profile's half-life; 1 for a question about the past."""
-    profile = context.profile
-    if context.plan.past_reference:
-        return np.ones(len(rows), np.float32)
-    if profile.half_life_days is None:
-        days = [
-            None if kind in LASTING else HALF_LIFE_DAYS[category]
-            for kind, category in zip(rows.kinds, rows.categories, strict=True)
-        ]
-        half_life = np.array([np.inf if each is None else each for each in days])
-    else:
-        half_life = np.full(len(rows), profile.half_life_days)
-    floor = np.where(evergreen(rows, context), profile.evergreen_floor, 0.0)
-    # A memory without a moment counts as new.
-    age_days = np.nan_to_num((context.now_s - rows.occurred_s) / DAY_S, nan=0.0)
-    return half_life_decay(age_days, half_life, floor)
+@functools.cache
+def _time_words() -> npt.NDArray[np.uint32]:
+    return temporal.numbered(TIME_STEMS)
 
 
 def _aligned(ids: IdArray, values: FloatArray, rows: Rows) -> FloatArray:

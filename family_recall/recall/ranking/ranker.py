@@ -14,6 +14,8 @@ from family_recall.recall.ranking.features import FOR_SOME, INDEX, weight_of
 from family_recall.store.memory_queries import Rows
 from family_recall.types import Contribution, FloatArray, IdArray
 
+_NAMES = tuple(INDEX)
+
 
 def rank(
     rows: Rows, features: FloatArray, profile: Profile, closest: FloatArray | None = None
@@ -36,6 +38,14 @@ def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[Float
     # Unlike @, dot does not check the floating-point flags that BLAS may leave.
     score: FloatArray = features.dot(weights)
     return score, by_score(score, rows.doc_ids)
+
+
+def rescored(ranking: Ranking, features: FloatArray) -> Ranking:
+    """Return a ranking in the order of the scores of other features; who has no place has none."""
+    score, order = scored(ranking.rows, features, ranking.weights)
+    if len(order) > len(ranking.order):
+        order = order[np.isin(order, ranking.order)]
+    return replace(ranking, features=features, score=score, order=order)
 
 
 @functools.lru_cache(maxsize=16)
@@ -74,9 +84,6 @@ def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contributi
     return tuple([Contribution(*part[1:]) for part in parts])
 
 
-_NAMES = tuple(INDEX)
-
-
 MARGIN = 1e-5
 """Score by which a candidate stands above the one it is placed above: less than a reason weighs,
 and a hundred times what is lost when a sum is rounded."""
@@ -112,10 +119,7 @@ def takes_over(ranking: Ranking, moves: Iterable[tuple[int, int]]) -> Ranking:
     features = ranking.features.copy()
     for row, missing in inherited.items():
         features[row, INDEX["inherited"]] += np.float32(missing)
-    new_score, order = scored(ranking.rows, features, ranking.weights)
-    if len(order) > len(ranking.order):
-        order = order[np.isin(order, ranking.order)]
-    return replace(ranking, features=features, score=new_score, order=order)
+    return rescored(ranking, features)
 
 
 def _free_score_above(scores: npt.NDArray[np.float64], of: float) -> float:

@@ -8,7 +8,7 @@ alarm code*, and what was rejected for the one may answer the other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from family_recall.encoders.base import Encoder
 from family_recall.english import Question
 from family_recall.english.text import normalise, search_terms
-from family_recall.recall.dataflow import Ranking
+from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.ranker import MARGIN, scored
+from family_recall.recall.ranking.ranker import MARGIN, rescored
+from family_recall.recall.runner import Runner
 from family_recall.store.feedback import QuestionSketch, Verdict
+from family_recall.store.ids import among
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray
@@ -33,6 +35,35 @@ that ask something else: the other two conditions tell those apart.
 
 REJECTED = np.float32(0.03)
 """Confidence of what the asker rejected, at most: below it nothing is said to answer."""
+
+
+def set_rejected_last(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place what the asker rejected for a question like this behind all others.
+
+    Aloud it counts for nothing, since what was rejected may be private. Where they rejected no
+    candidate, nothing is encoded or compared.
+    """
+    person_id = context.request.ctx.person_id
+    if person_id is None or context.request.ctx.aloud:
+        return ranking
+    verdicts = context.snapshot.verdicts(person_id)
+    if not verdicts:
+        return ranking
+    memories = np.array([verdict.memory for verdict in verdicts], np.int64)
+    if not among(ranking.rows.ids, memories).any():
+        return ranking
+
+    def put_last() -> Ranking:
+        question = context.request.query_text
+        asked = sketch_of(question, context.snapshot, run.models.static(0.0))
+        hashed = question_hash(person_id, question)
+        rows = rejected_rows(ranking, verdicts, asked, hashed)
+        if not rows:
+            return ranking
+        run.trace.decisions["rejected"] = "what the asker rejected for the like comes last"
+        return set_last(ranking, rows)
+
+    return run.look_up("rejected", put_last, ranking)
 
 
 def question_hash(person_id: str, question: str) -> bytes:
@@ -74,11 +105,8 @@ def rejected_rows(
 ) -> list[int]:
     """Return the rows, of those in order, that the asker rejected for a question like this.
 
-    Args:
-        ranking: The candidates.
-        verdicts: What the asker said, newest first: the first on a like question decides.
-        asked: The question.
-        question: Its hash.
+    Of the verdicts, newest first, the first on a like question decides; ``question`` is the hash
+    of the one ``asked``.
     """
     by_memory: dict[int, list[Verdict]] = {}
     for verdict in verdicts:
@@ -92,11 +120,9 @@ def rejected_rows(
     return rows
 
 
-def set_last(ranking: Ranking, rows: Iterable[int]) -> Ranking:
+def set_last(ranking: Ranking, rows: list[int]) -> Ranking:
     """Place some rows behind all others, by the feature ``rejected``; the order else stays."""
-    is_last = np.isin(ranking.order, list(rows))
-    if not is_last.any():
-        return ranking
+    is_last = np.isin(ranking.order, rows)
     others, last = ranking.order[~is_last], ranking.order[is_last]
     score = ranking.score.astype(np.float64)
     floor = min(float(score[others].min(initial=0.0)), 0.0)
@@ -104,9 +130,7 @@ def set_last(ranking: Ranking, rows: Iterable[int]) -> Ranking:
     for place, row in enumerate(last.tolist(), start=1):
         lost = max(float(score[row]) - (floor - place * MARGIN), 0.0)
         features[row, INDEX["rejected"]] = np.float32(lost)
-    new_score, _ = scored(ranking.rows, features, ranking.weights)
-    order = np.concatenate([others, last])
-    return replace(ranking, features=features, score=new_score, order=order)
+    return replace(rescored(ranking, features), order=np.concatenate([others, last]))
 
 
 def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: int) -> bool:

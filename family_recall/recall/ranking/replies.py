@@ -1,15 +1,32 @@
-"""Which of the turns after a memory is the reply to it."""
+"""What was asked before: replies become candidates and stand above questions, which lose score.
+
+A stored question is no answer. One that asks and states nothing loses a share of its score, by a
+declared feature. Where it asks what the question asks and would still be first, it loses as much as
+puts it behind the best memory that states something; with nothing else there, nearly all of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
 
-from family_recall.english import Question, Statement, mask_of, mask_of_kinds
+from family_recall.english import BITS, Question, Statement, mask_of, mask_of_kinds
+from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
+from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.ranker import MARGIN, rescored, takes_over
+from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Turn
+from family_recall.types import BoolArray, IdArray
+
+OPENER: Final = 0.8
+"""Share of the best score that a memory has to have, for the turns after it to be compared."""
+
+_EACH: Final = 2  # replies to one question that become candidates
 
 TURNS: Final = 3
 """Turns after a question among which its reply is looked for."""
@@ -35,6 +52,92 @@ _LONGEST_REPLY = 40  # words; a longer one needs no context, and what follows is
 _ASKS = mask_of("asks", "only_asks")
 _FEW = 8  # words
 
+SHARE: Final = 0.15
+"""Share of its score that a stored question loses."""
+
+ALONE: Final = 0.1
+"""Share of the best score that is left to it where there is nothing but questions."""
+
+LONGEST: Final = 16
+"""Words of a question that states nothing; a longer one takes much for granted, and so tells it."""
+
+REPEATS: Final = 0.8
+"""BM25 from which a memory has about all words of the question."""
+
+ASKS_THE_SAME: Final = 0.85
+"""Late interaction from which each word of the question has one of like meaning in a memory."""
+
+
+def find_replies(run: Runner, context: QueryContext, pool: Pool) -> Run:
+    """Find the replies to what is asked in the best of what words and vectors found."""
+    nothing = Run.empty("replies")
+    n = min(len(pool.ids), context.config.reply_pool)
+    if n == 0 or context.plan.asked.asks_about_asking or not run.can_start("replies", n):
+        return nothing
+
+    def find() -> Run:
+        best = pool.ids[:n]
+        place = {question: at for at, question in enumerate(best.tolist())}
+        found = [r for each in _replies(context, best, _openers(context)) for r in each[:_EACH]]
+        found.sort(key=lambda reply: (place[reply.question], -reply.plausibility))
+        ids = list(dict.fromkeys(reply.id for reply in found))
+        scores = 1.0 / (1.0 + np.arange(len(ids), dtype=np.float32))
+        return Run("replies", np.array(ids, np.int64), scores)
+
+    return run.run("replies", n, find, nothing)
+
+
+def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place each reply directly above what it replies to, and withhold score from questions."""
+    best = ranking.order[: context.config.reply_pool]
+    if not len(best) or context.plan.asked.asks_about_asking:
+        return ranking
+    asks = ranking.rows.cues[best] & BITS["asks"] != 0
+    if n_any := _openers(context):
+        score = ranking.score[best]
+        asks[:n_any] |= score[:n_any] >= OPENER * score[0]
+    n = int(asks.sum())
+    if n == 0 or not run.can_start("replies", n):
+        return ranking
+    return run.run("replies", n, lambda: _promoted(context, ranking, best[asks]), ranking)
+
+
+def _promoted(context: QueryContext, ranking: Ranking, asking: IdArray) -> Ranking:
+    """Carry out the moves from the last question to the first, so that each reply stays above."""
+    rows = {memory: row for row, memory in enumerate(ranking.rows.ids.tolist())}
+    replies = _replies(context, ranking.rows.ids[asking], len(asking))
+    by_question = {rows[each[0].question]: each for each in replies if each}
+    least = OPENER * ranking.score[ranking.order[0]]
+    moves: list[tuple[int, int]] = []
+    reply_to: dict[int, int] = {}
+    for question in reversed(asking.tolist()):
+        placed = [rows[r.id] for r in by_question.get(question, ()) if r.id in rows]
+        reply_to |= dict.fromkeys(placed, question)
+        # The turns after a question that is hardly like the one asked are in their own places.
+        others = placed[1:] if ranking.score[question] >= least else ()
+        moves += [(first, below) for first in placed[:1] for below in (question, *others)]
+    promoted = takes_over(ranking, moves)
+    return withhold(context, replace(promoted, reply_to=reply_to))
+
+
+def _replies(context: QueryContext, ids: IdArray, n_any: int) -> list[Sequence[Reply]]:
+    """Return the replies to each of some memories that ask, and to the first few, best first."""
+    turns = context.snapshot.turns_after(ids, BITS["asks"], n_any, context.scope, TURNS)
+    return [
+        replies_to(after)
+        if after[0].says & BITS["asks"]
+        else answer_after(after, context.plan.asked)
+        for after in turns.values()
+        if after
+    ]
+
+
+def _openers(context: QueryContext) -> int:
+    """Return how many of the best may leave open what the question asks for."""
+    asked = context.plan.asked
+    tells = asked.kinds & TOLD or asked.asks_who
+    return context.config.openers if tells else 0
+
 
 class Reply(msgspec.Struct, frozen=True):
     """A turn that may be the reply to a memory, by row ids, with its plausibility above 0."""
@@ -57,10 +160,38 @@ def replies_to(turns: Sequence[Turn]) -> list[Reply]:
     if not turns:
         return []
     asked = Question(turns[0].asked)
-    exchange = _Exchange(mask_of_kinds(asked.kinds), asked.asks_who)
-    replies = [Reply(turn.question, turn.id, exchange.plausibility(turn)) for turn in turns]
-    plausible = [reply for reply in replies if reply.plausibility >= LEAST]
-    return sorted(plausible, key=lambda reply: (-reply.plausibility, reply.id))
+    kinds, wants_somebody = mask_of_kinds(asked.kinds), asked.asks_who
+    by_kind = (_OTHER_KIND, _RIGHT_KIND) if kinds or wants_somebody else (1.0, 1.0)
+    replied: dict[str | None, bool] = {}  # whether what each of them said told what was asked
+    replies, is_countered = [], False
+    for turn in turns:
+        n_words = len(turn.text.split())
+        if n_words > _LONGEST_REPLY:
+            break
+        if turn.cues & _ASKS:
+            is_countered = is_countered or turn.author != turn.asker
+            continue
+        statement, factor = Statement(turn.text), _BY_PLACE[turn.place - 1]
+        if statement.evades:
+            factor *= _EVADES
+        else:
+            tells = statement.names_somebody if wants_somebody else turn.cues & kinds != 0
+            by_content = by_kind[tells]
+            others = [told for author, told in replied.items() if author != turn.author]
+            if others and statement.denies:
+                factor *= _CORRECTS * max(by_content, 1.0)
+            elif turn.author != turn.asker:
+                factor *= by_content * (_TELLS_OTHERWISE if tells and any(others) else 1.0)
+            else:
+                # To an assistant people say one thing after another: they have to say that they
+                # found it, or in a few words what was asked for.
+                answers = is_countered or statement.finds or (tells and n_words <= _FEW)
+                factor *= by_content * (_COMMENT if others else _OWN_ANSWER * answers)
+            replied[turn.author] = tells or replied.get(turn.author, False)
+        factor *= _COUNTERED if is_countered else 1.0
+        if factor >= LEAST:
+            replies.append(Reply(turn.question, turn.id, factor))
+    return sorted(replies, key=lambda reply: (-reply.plausibility, reply.id))
 
 
 def answer_after(turns: Sequence[Turn], question: Question) -> list[Reply]:
@@ -89,71 +220,44 @@ def answer_after(turns: Sequence[Turn], question: Question) -> list[Reply]:
     return []
 
 
-@dataclass(slots=True)
-class _Exchange:
-    """What was said after a question so far: who replied, and whether that told what was asked.
+def withhold(context: QueryContext, ranking: Ranking) -> Ranking:
+    """Withhold score from the candidates that ask and state nothing.
 
-    ``kinds`` are the bits of the kinds of values that were asked for.
+    Returns:
+        The ranking in the order of the new scores; the same one if none of them only asks.
     """
+    order, rows, features = ranking.order, ranking.rows, ranking.features
+    # Whether a memory says all that the question says, in its words or in others.
+    repeats = features[:, INDEX["bm25"]] >= REPEATS
+    repeats |= features[:, INDEX["maxsim"]] >= ASKS_THE_SAME
+    only_asks = (rows.cues & BITS["only_asks"]) != 0
+    only_asks = (only_asks & ((rows.n_words <= LONGEST) | repeats))[order]
+    if not only_asks.any():
+        return ranking
+    # *Who drives us on Friday?* tells when that is, in asking something else.
+    tells = (rows.cues & mask_of_kinds(context.plan.asked.kinds & TOLD)) != 0
+    echoes = only_asks & ~(tells & ~repeats)[order]
+    features = features.copy()
+    lost = withheld(ranking.score[order].astype(np.float64), only_asks, echoes)
+    features[order, INDEX["withheld"]] = lost.astype(np.float32)
+    return rescored(ranking, features)
 
-    kinds: int
-    wants_somebody: bool
-    replied: dict[str | None, bool] = field(default_factory=dict)
-    countered: bool = False
-    closed: bool = False
 
-    def plausibility(self, turn: Turn) -> float:
-        """Return how likely the next turn is the reply, 0 or more."""
-        self.closed = self.closed or len(turn.text.split()) > _LONGEST_REPLY
-        if self.closed:
-            return 0.0
-        if turn.cues & _ASKS:
-            self.countered = self.countered or turn.author != turn.asker
-            return 0.0
-        factor = _BY_PLACE[turn.place - 1]
-        if Statement(turn.text).evades:
-            factor *= _EVADES
-        else:
-            tells = self._tells(turn)
-            by_content = self._by_content(tells=tells)
-            if self._denies(turn):
-                factor *= _CORRECTS * max(by_content, 1.0)
-            else:
-                factor *= by_content * self._by_author(turn, tells=tells)
-            self.replied[turn.author] = self.replied.get(turn.author, False) or tells
-        return factor * (_COUNTERED if self.countered else 1.0)
+def withheld(
+    score: npt.NDArray[np.float64], only_asks: BoolArray, echoes: BoolArray
+) -> npt.NDArray[np.float64]:
+    """Return how much of its score each candidate loses, (n,), 0 or more.
 
-    def _others(self, turn: Turn) -> list[bool]:
-        """Return, for each of the others who replied, whether that told what was asked for."""
-        return [told for author, told in self.replied.items() if author != turn.author]
-
-    def _denies(self, turn: Turn) -> bool:
-        return bool(self._others(turn)) and Statement(turn.text).denies
-
-    def _by_author(self, turn: Turn, *, tells: bool) -> float:
-        """Return the factor for who says it after what others said."""
-        others = self._others(turn)
-        if turn.author == turn.asker:
-            return _COMMENT if others else self._by_asker(turn, tells=tells)
-        return _TELLS_OTHERWISE if any(others) and tells else 1.0
-
-    def _by_asker(self, turn: Turn, *, tells: bool) -> float:
-        """Return the factor where nobody else has replied.
-
-        To an assistant people say one thing after another: they have to say that they found
-        it, or in a few words what was asked for.
-        """
-        few = len(turn.text.split()) <= _FEW
-        answers = Statement(turn.text).finds or (few and tells)
-        return _OWN_ANSWER if answers or self.countered else 0.0
-
-    def _by_content(self, *, tells: bool) -> float:
-        """Return the factor for what it tells."""
-        if self.kinds or self.wants_somebody:
-            return _RIGHT_KIND if tells else _OTHER_KIND
-        return 1.0
-
-    def _tells(self, turn: Turn) -> bool:
-        if self.wants_somebody:
-            return Statement(turn.text).names_somebody
-        return turn.cues & self.kinds != 0
+    Args:
+        score: Shape (n,), best first.
+        only_asks: Which of them ask and state nothing, (n,).
+        echoes: Which of those ask what the question asks, (n,).
+    """
+    lost = np.where(only_asks, SHARE * np.maximum(score, 0.0), 0.0)
+    if not echoes.any():
+        return lost
+    others = (score - lost)[~echoes]
+    ceiling = float(others.max()) if len(others) else ALONE * max(float(score.max()), 0.0)
+    # In their own order, each one a margin below the one before.
+    ceilings = ceiling - MARGIN * np.cumsum(echoes)
+    return np.where(echoes, np.maximum(lost, score - ceilings), lost)

@@ -1,34 +1,48 @@
-"""The pairs of candidates that may be rivals: chosen by what is stored of them, then compared."""
+"""Pairs of candidates that may be rivals: chosen by what is stored of them, then compared.
+
+Two memories are *rivals* where both answer the question and answer it differently: another code,
+another day, "moved to", "no longer". Likeness alone cannot tell rivals from two facts about two
+things, and age alone cannot either, so a pair is compared in :data:`FEATURES` and a logistic model
+decides, at a threshold that retires next to no memory wrongly.
+
+Source: the model is fitted by ``python -m tools.fit.supersession`` on scenarios of our own.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 
 import numpy as np
 
 from family_recall import english
-from family_recall.english import BITS, mask_of, mask_of_kinds
+from family_recall.english import BITS, Question, Values, mask_of, mask_of_kinds
 from family_recall.english.text import STOP_WORDS
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.ranking import supersession
 from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.ranking.supersession import Stated
 from family_recall.store.memory_queries import Rows, Statement
 from family_recall.store.words import split, stem_number
 from family_recall.types import BoolArray, FloatArray, IdArray
+
+FEATURES = (
+    "bias", "both_cover", "newer_near", "shared_words", "cosine", "value_differs", "says_change",
+    "stopped_state", "for_now", "gap", "newer_long", "asks_event", "asks_all",
+)  # fmt: skip
+"""What a pair is compared in, in the order of the model's weights."""
 
 LEAST_SCORE = 0.3
 """Share of the older's score below which a newer candidate is about something else."""
 LEAST_COSINE = 0.42
 """Likeness of the vectors below which two memories tell of different things: one in a hundred of
 those that replace another are less alike (`tools.fit.supersession`)."""
-AS_GOOD = 0.8
-"""Share of the first's score, and of its hold on the question's words, from which a candidate
-answers as well."""
+SPEAKS_OF_IT = 0.4
+"""Share of the question's words, by rarity, from which two memories speak of just what is asked."""
 FIRST = 6
 """Candidates that a later one may replace: what stands below is not the answer."""
 MOST_PAIRS = 8
@@ -48,6 +62,9 @@ _EARLIER = (
     "originally", "past", "previous", "previously", "use", "used",
 )  # fmt: skip
 """Words by which a question asks what was before: no memory of the old code need say it is old."""
+_DAY_S = 86_400.0
+_A_YEAR = 1.0  # in ``gap``
+_GAP, _DIFFERS = FEATURES.index("gap"), FEATURES.index("value_differs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,56 +110,38 @@ def rivals(
     stated = _stated(context, ranking, paired, rarity)
     compared = []
     for (older, newer), cosine in chosen.items():
-        features = supersession.pair_features(
-            question, rarity, stated[older], stated[newer], cosine
-        )
-        if supersession.may_replace(features):
-            why = supersession.reason(stated[newer], features)
+        features = pair_features(question, rarity, stated[older], stated[newer], cosine)
+        differs, says_change = features[_DIFFERS], features[_DIFFERS + 1]
+        if differs or says_change:
+            cues = stated[newer].cues
+            why = "states another value" if differs else "says how it is now"
+            if cues & BITS["changed"]:
+                why = "says that it changed"
+            elif cues & BITS["stopped"]:
+                why = "says that it ended"
             compared.append(Rival(older, newer, features, why))
     return compared, statements
 
 
-def fact_rivals(
-    ranking: Ranking, statements: Mapping[int, Statement]
-) -> dict[tuple[int, int], str]:
-    """Return the pairs (older, newer) of facts that contradict each other, with the reason.
+def probability(features: Sequence[float], *, has_changed: bool = False) -> float:
+    """Return how probably the newer of a pair with these features replaces the older.
 
-    Facts of one space and key with different values do, however worded and no matter who said
-    them: but not where they are about two people, as two birthdays are. The newer one holds from
-    later on, or else happened or was recorded later; of two at one moment, the one written later.
+    ``has_changed``: whether the question says that something did; then it says nothing against
+    that if little time lies between the two, as between a code and the next one on the same day.
     """
-    by_key: dict[tuple[int, str], list[int]] = {}
-    for row, fact in statements.items():
-        if fact.fact_key:
-            by_key.setdefault((fact.space, _plain(fact.fact_key)), []).append(row)
-    authors, pairs = ranking.rows.authors, {}
-    for rows in by_key.values():
-        rows.sort(key=lambda row: (statements[row].said_s, int(ranking.rows.ids[row])))
-        for older, newer in itertools.combinations(rows, 2):
-            before, after = statements[older], statements[newer]
-            of_one = authors[older] == authors[newer]
-            if _value(before) != _value(after) and not _about_two(before, after, of_one=of_one):
-                pairs[older, newer] = "states another value of the same fact"
-    return pairs
+    if has_changed:
+        features = (*features[:_GAP], _A_YEAR, *features[_GAP + 1 :])
+    weights, _ = model()
+    logit = sum([w * x for w, x in zip(weights, features, strict=True)])
+    return 1.0 / (1.0 + math.exp(-min(max(logit, -40.0), 40.0)))
 
 
-def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, int]]:
-    """Return the newest of what answers as well as the first, as (row, row it goes above), or none.
-
-    For a question about the last time: the oil change of October is none of May's rival, and the
-    answer all the same.
-    """
-    best = ranking.order[:n]
-    weights = question_weights(context)
-    share = covers(ranking.rows, weights, best).dot(np.array(list(weights.values()), np.float32))
-    score, occurred_s = ranking.score[best], ranking.rows.occurred_s[best]
-    alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
-    alike &= (ranking.rows.cues[best] & _ASKS) == 0
-    alike &= occurred_s > occurred_s[0]
-    if not alike.any():
-        return []
-    newest = np.flatnonzero(alike)[np.argmax(occurred_s[alike])]
-    return [(int(best[newest]), int(best[0]))]
+@functools.cache
+def model() -> tuple[tuple[float, ...], float]:
+    """Load the weights of :data:`FEATURES`, and the probability from which a memory is replaced."""
+    text = resources.files("family_recall.recall.ranking").joinpath("supersession.json").read_text()
+    record = json.loads(text)
+    return tuple(record["weights"][name] for name in FEATURES), record["threshold"]
 
 
 def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tuple[int, int], float]:
@@ -175,10 +174,7 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
 
 
 def _cosines(context: QueryContext, rows: Rows, best: IdArray) -> FloatArray:
-    """Return the cosines (first, n) of the first of some rows with all of them.
-
-    As of likely rivals where one has no vector.
-    """
+    """Return the cosines (first, n) of the first of some rows with all; likely ones if unknown."""
     if context.model_id is None:
         return np.full((len(best[:FIRST]), len(best)), _NO_COSINE, np.float32)
     bodies = context.snapshot.bodies(context.model_id, rows.ids, context.scope)[best]
@@ -206,13 +202,32 @@ def _later(rows: Rows, first: IdArray, best: IdArray) -> BoolArray:
     return later
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a comparison reads of one memory.
+
+    ``stems`` are the numbers of its content stems that the question lacks, ``covered`` those of the
+    question's that it holds; ``near`` is its closeness to the question in meaning, in [0, 1];
+    ``values`` are those of the kinds asked for.
+    """
+
+    statement: english.Statement
+    author: str | None
+    said_s: float
+    cues: int
+    stems: frozenset[int]
+    covered: frozenset[int]
+    near: float
+    values: Values
+
+
 def _stated(
     context: QueryContext,
     ranking: Ranking,
     statements: Mapping[int, Statement],
     rarity: Mapping[int, float],
 ) -> dict[int, Stated]:
-    """Return what the test reads of some rows, ascending."""
+    """Return what a comparison reads of some rows, ascending."""
     rows, at = ranking.rows, np.array(list(statements), np.int64)
     held = covers(rows, rarity, at).tolist()
     nearest = ranking.features[at][:, _NEARNESS].max(axis=1).tolist()
@@ -252,25 +267,72 @@ def _stems_of(words: tuple[str, ...] | frozenset[str]) -> frozenset[int]:
     return frozenset(map(stem_number, stems.union(words)))
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.replace("_", " ").casefold().split())
+def pair_features(
+    question: Question, rarity: Mapping[int, float], older: Stated, newer: Stated, cosine: float
+) -> tuple[float, ...]:
+    """Compare two memories that a question found: :data:`FEATURES`, each in [0, 1] or near it.
+
+    ``rarity`` is that of each of the question's stems, by number; ``cosine`` that of the vectors.
+    """
+    both = sum([rarity[stem] for stem in newer.covered & older.covered])
+    both_cover = both / (sum(rarity.values()) or 1.0)
+    fewer = min(len(older.stems), len(newer.stems))
+    differs = values_differ(older.values, newer.values)
+    gap_days = max(newer.said_s - older.said_s, 0.0) / _DAY_S
+    gap = min(math.log1p(gap_days) / math.log(366.0), 1.2)
+    # "I" is somebody else where somebody else says it.
+    if differs and (older.author == newer.author or not newer.statement.speaks_of_self):
+        if is_repeated(older, newer):
+            cosine, gap = 1.0, _A_YEAR  # but for the value they are one sentence, however soon
+        elif newer.cues & BITS["changed"] and both_cover >= SPEAKS_OF_IT:
+            gap = _A_YEAR
+    return (
+        1.0,
+        both_cover,
+        newer.near,
+        len(older.stems & newer.stems) / fewer if fewer else 0.0,
+        cosine,
+        float(differs),
+        float(newer.cues & _SAYS_NEW != 0),
+        both_cover if newer.cues & BITS["stopped"] and question.asks_state else 0.0,
+        float(newer.cues & BITS["for_now"] != 0),
+        gap,
+        min(len(newer.statement.text) / 300.0, 2.0),
+        float(question.asks_event),
+        float(question.asks_all),
+    )
 
 
-def _value(fact: Statement) -> str:
-    return _plain(fact.fact_value or fact.text)
+def values_differ(before: Values, after: Values) -> bool:
+    """Return whether two texts have values of one kind and do not agree in them.
+
+    They agree where a kind has a value in common, or two names of places share a word; in names
+    where the newer has no other, and in numbers where one of the two texts has no other.
+    """
+    for kind in before.keys() & after.keys():
+        if kind == "place":
+            differ = _words(before[kind]).isdisjoint(_words(after[kind]))
+        elif kind == "name":
+            differ = bool(after[kind] - before[kind])
+        elif kind == "number":
+            differ = not (after[kind] <= before[kind] or before[kind] <= after[kind])
+        else:
+            differ = before[kind].isdisjoint(after[kind])
+        if differ:
+            return True
+    return False
 
 
-def _about_two(older: Statement, newer: Statement, *, of_one: bool) -> bool:
-    """Whether two facts are about two people: by the names they have, or as two people's own."""
-    names = [
-        {
-            name.split("'")[0]
-            for name in english.Statement(fact.text).values(("name",)).get("name", ())
-            if name not in _value(fact)
-        }
-        for fact in (older, newer)
-    ]
-    if names[0] and names[1]:
-        return names[0].isdisjoint(names[1])
-    own = [english.Statement(fact.text).speaks_of_self for fact in (older, newer)]
-    return own[0] and own[1] and not of_one
+def is_repeated(older: Stated, newer: Stated) -> bool:
+    """Return whether two memories say the same of what is asked, but for their values.
+
+    *The code is 4711*, and then *the code is 8302 from today*.
+    """
+    return older.covered <= newer.covered and all(
+        one.statement.repeats(other.statement, one.values)
+        for one, other in ((newer, older), (older, newer))
+    )
+
+
+def _words(values: Iterable[str]) -> set[str]:
+    return {word for value in values for word in value.split()}

@@ -1,188 +1,175 @@
-"""Whether a newer memory replaces an older one as the answer to one question.
-
-Two memories are *rivals* where both answer the question and answer it differently: another code,
-another day, "moved to", "no longer". Likeness alone cannot tell rivals from two facts about two
-things, and age alone cannot either, so a pair is compared in :data:`FEATURES` and a logistic model
-decides, at a threshold that retires next to no memory wrongly.
-
-Source: the model is fitted by ``python -m tools.fit.supersession`` on scenarios of our own.
-"""
+"""The stage that puts the newest of rival statements directly above those it replaces."""
 
 from __future__ import annotations
 
-import functools
-import json
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import resources
+import itertools
+from collections.abc import Iterable, Mapping
 
-from family_recall.english import BITS, Question, Statement, Values
+import numpy as np
+from msgspec.structs import replace
 
-CHANGED, RENEWED, STOPPED, FOR_NOW = (
-    BITS[name] for name in ("changed", "renewed", "stopped", "for_now")
-)
-DAY_S = 86_400.0
-SPEAKS_OF_IT = 0.4
-"""Share of the question's words, by rarity, from which two memories speak of just what is asked."""
-
-FEATURES = (
-    "bias", "both_cover", "newer_near", "shared_words", "cosine", "value_differs", "says_change",
-    "stopped_state", "for_now", "gap", "newer_long", "asks_event", "asks_all",
-)  # fmt: skip
-"""What a pair is compared in, in the order of the model's weights."""
+from family_recall import english
+from family_recall.english import BITS
+from family_recall.recall.dataflow import QueryContext, Ranking, Successor
+from family_recall.recall.ranking.bm25 import covers, question_weights
+from family_recall.recall.ranking.ranker import takes_over
+from family_recall.recall.ranking.rivals import model, probability, rivals
+from family_recall.recall.runner import Runner
+from family_recall.store.memory_queries import Statement
 
 LIKELY = 0.7
 """Probability from which the newer is placed above the older; to say that it replaces it takes the
 model's ``threshold``. Where nothing changed, the one costs the right answer its first place."""
 
-_A_YEAR = 1.0  # in ``gap``
-_GAP = FEATURES.index("gap")
-_SAYS_CHANGE, _DIFFERS = FEATURES.index("says_change"), FEATURES.index("value_differs")
+EARLIER_LIKELY = 0.5
+"""Probability that one statement replaces another from which the older is what was before."""
+
+CERTAIN = 0.8
+"""Certainty from which a time in a question is the time it asks about."""
+
+AS_GOOD = 0.8
+"""Share of the first's score, and of its hold on the question's words, from which a candidate
+answers as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
-    """What the test reads of one memory.
+def supersede(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place each candidate that replaces an older one directly above it, the newest first.
 
-    Attributes:
-        statement: Its text, read.
-        author: Who wrote it.
-        said_s: When, in epoch seconds.
-        cues: The bits of its cues.
-        stems: The numbers of its content stems that the question lacks.
-        covered: The numbers of the question's stems that it holds.
-        near: Its closeness to the question in meaning, in [0, 1].
-        values: Its values of the kinds asked for.
+    Asked about a time that is over, the one that held then is placed above those that came later;
+    asked what was before, the predecessor above its successor.
     """
-
-    statement: Statement
-    author: str | None
-    said_s: float
-    cues: int
-    stems: frozenset[int]
-    covered: frozenset[int]
-    near: float
-    values: Values
+    n = min(len(ranking), context.config.supersede_pool)
+    if n < 2 or not run.can_start("supersede", n):
+        return ranking
+    return run.run("supersede", n, lambda: _superseded(context, ranking, n), ranking)
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
-    """Weights of :data:`FEATURES`, and the probability from which the older surely is replaced."""
+def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
+    question = context.plan.asked
+    if question.asks_last:
+        ranking = takes_over(ranking, latest(context, ranking, n))
+    compared, statements = rivals(context, ranking, n)
+    reasons = fact_rivals(ranking, statements)
+    if not compared and not reasons:
+        return ranking
+    before = question.moment == "before"
+    # A question for what was before knows that it changed.
+    likely_from = EARLIER_LIKELY if before else LIKELY
+    likely = dict.fromkeys(reasons, 1.0)
+    for pair in compared:
+        sure = probability(pair.features, has_changed=before)
+        if sure >= likely_from:
+            likely.setdefault((pair.older, pair.newer), sure)
+            reasons.setdefault((pair.older, pair.newer), pair.reason)
+    # The end of a time that is over by now, if the question asks about one.
+    span = context.plan.timespan_s
+    until_s: float | None = None
+    if span is not None and context.plan.timespan_certainty >= CERTAIN and span[1] <= context.now_s:
+        until_s = span[1]
+    if until_s is None and not before:
+        now_s = context.scope.as_of_s
+        likely = {
+            pair: sure for pair, sure in likely.items() if statements[pair[1]].said_s <= now_s
+        }
+    if not likely:
+        return ranking
+    ranking = takes_over(ranking, _held(before, until_s, likely, statements))
+    _, least = model()
+    successors = dict(ranking.superseded_by)
+    for older, newer in sorted(likely, key=lambda pair: statements[pair[1]].said_s):
+        if likely[older, newer] >= least:  # the newest of those that replace it is the last
+            since_s = statements[newer].said_s
+            successors[older] = Successor(newer, since_s, reasons[older, newer])
+    return replace(ranking, superseded_by=successors)
 
-    weights: tuple[float, ...]
-    threshold: float
 
-    def probability(self, features: Sequence[float]) -> float:
-        """Return how probably the newer of a pair with these features replaces the older."""
-        logit = sum([w * x for w, x in zip(self.weights, features, strict=True)])
-        return 1.0 / (1.0 + math.exp(-min(max(logit, -40.0), 40.0)))
+def _held(
+    before: bool,
+    until_s: float | None,
+    pairs: Iterable[tuple[int, int]],
+    statements: Mapping[int, Statement],
+) -> list[tuple[int, int]]:
+    """Return which row goes above which: what holds, or held when the question asks about.
 
-
-@functools.cache
-def model() -> Model:
-    """Load the fitted model."""
-    text = resources.files("family_recall.recall.ranking").joinpath("supersession.json").read_text()
-    record = json.loads(text)
-    return Model(tuple(record["weights"][name] for name in FEATURES), record["threshold"])
-
-
-def pair_features(
-    question: Question, rarity: Mapping[int, float], older: Stated, newer: Stated, cosine: float
-) -> tuple[float, ...]:
-    """Compare two memories that a question found: :data:`FEATURES`, each in [0, 1] or near it.
-
-    Args:
-        question: What is asked.
-        rarity: Of each of its stems, by number.
-        older: What was said first.
-        newer: What was said later.
-        cosine: Of their vectors.
+    Of a chain the moves begin with the oldest, so that the newest ends up first; where the
+    question asks about a time, what was said after it goes below what was said until then.
     """
-    both = sum([rarity[stem] for stem in newer.covered & older.covered])
-    both_cover = both / (sum(rarity.values()) or 1.0)
-    fewer = min(len(older.stems), len(newer.stems))
-    differs = values_differ(older.values, newer.values)
-    gap_days = max(newer.said_s - older.said_s, 0.0) / DAY_S
-    gap = min(math.log1p(gap_days) / math.log(366.0), 1.2)
-    # "I" is somebody else where somebody else says it.
-    if differs and (older.author == newer.author or not newer.statement.speaks_of_self):
-        if is_repeated(older, newer):
-            cosine, gap = 1.0, _A_YEAR  # but for the value they are one sentence, however soon
-        elif newer.cues & CHANGED and both_cover >= SPEAKS_OF_IT:
-            gap = _A_YEAR
-    return (
-        1.0,
-        both_cover,
-        newer.near,
-        len(older.stems & newer.stems) / fewer if fewer else 0.0,
-        cosine,
-        float(differs),
-        float(newer.cues & (CHANGED | RENEWED | STOPPED) != 0),
-        both_cover if newer.cues & STOPPED and question.asks_state else 0.0,
-        float(newer.cues & FOR_NOW != 0),
-        gap,
-        min(len(newer.statement.text) / 300.0, 2.0),
-        float(question.asks_event),
-        float(question.asks_all),
+    forward = sorted(
+        pairs, key=lambda pair: (statements[pair[1]].said_s, statements[pair[0]].said_s)
     )
+    if before:
+        last = max((newer for _, newer in forward), key=lambda row: statements[row].said_s)
+        earlier = [older for older, newer in forward if newer == last]
+        return [(max(earlier, key=lambda row: statements[row].said_s), last)]
+    if until_s is None:
+        return [(newer, older) for older, newer in forward]
+    held = [(older, newer) for older, newer in forward if statements[older].said_s < until_s]
+    too_late = [pair for pair in held if statements[pair[1]].said_s >= until_s]
+    return [*too_late, *((newer, older) for older, newer in held if (older, newer) not in too_late)]
 
 
-def may_replace(features: Sequence[float]) -> bool:
-    """Return whether anything speaks for a change: another value, or a word for it."""
-    return bool(features[_DIFFERS] or features[_SAYS_CHANGE])
+def fact_rivals(
+    ranking: Ranking, statements: Mapping[int, Statement]
+) -> dict[tuple[int, int], str]:
+    """Return the pairs (older, newer) of facts that contradict each other, with the reason.
 
-
-def probability(features: Sequence[float], *, has_changed: bool = False) -> float:
-    """Return how probably the newer of a pair with these features replaces the older.
-
-    ``has_changed``: whether the question says that something did; then it says nothing against
-    that if little time lies between the two, as between a code and the next one on the same day.
+    Facts of one space and key with different values do, however worded and no matter who said
+    them: but not where they are about two people, as two birthdays are. The newer one holds from
+    later on, or else happened or was recorded later; of two at one moment, the one written later.
     """
-    if has_changed:
-        features = (*features[:_GAP], _A_YEAR, *features[_GAP + 1 :])
-    return model().probability(features)
+    by_key: dict[tuple[int, str], list[int]] = {}
+    for row, fact in statements.items():
+        if fact.fact_key:
+            by_key.setdefault((fact.space, _plain(fact.fact_key)), []).append(row)
+    authors, pairs = ranking.rows.authors, {}
+    for rows in by_key.values():
+        rows.sort(key=lambda row: (statements[row].said_s, int(ranking.rows.ids[row])))
+        for older, newer in itertools.combinations(rows, 2):
+            before, after = statements[older], statements[newer]
+            of_one = authors[older] == authors[newer]
+            if _value(before) != _value(after) and not _about_two(before, after, of_one=of_one):
+                pairs[older, newer] = "states another value of the same fact"
+    return pairs
 
 
-def reason(newer: Stated, features: Sequence[float]) -> str:
-    """Return in words what speaks for a change."""
-    if newer.cues & CHANGED:
-        return "says that it changed"
-    if newer.cues & STOPPED:
-        return "says that it ended"
-    return "states another value" if features[_DIFFERS] else "says how it is now"
+def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, int]]:
+    """Return the newest of what answers as well as the first, as (row, row it goes above), or none.
 
-
-def values_differ(before: Values, after: Values) -> bool:
-    """Return whether two texts have values of one kind and do not agree in them.
-
-    They agree where a kind has a value in common, or two names of places share a word; in names
-    where the newer has no other, and in numbers where one of the two texts has no other.
+    For a question about the last time: the oil change of October is none of May's rival, and the
+    answer all the same.
     """
-    for kind in before.keys() & after.keys():
-        if kind == "place":
-            differ = _words(before[kind]).isdisjoint(_words(after[kind]))
-        elif kind == "name":
-            differ = bool(after[kind] - before[kind])
-        elif kind == "number":
-            differ = not (after[kind] <= before[kind] or before[kind] <= after[kind])
-        else:
-            differ = before[kind].isdisjoint(after[kind])
-        if differ:
-            return True
-    return False
+    best = ranking.order[:n]
+    weights = question_weights(context)
+    share = covers(ranking.rows, weights, best).dot(np.array(list(weights.values()), np.float32))
+    score, occurred_s = ranking.score[best], ranking.rows.occurred_s[best]
+    alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
+    alike &= (ranking.rows.cues[best] & BITS["only_asks"]) == 0
+    alike &= occurred_s > occurred_s[0]
+    if not alike.any():
+        return []
+    newest = np.flatnonzero(alike)[np.argmax(occurred_s[alike])]
+    return [(int(best[newest]), int(best[0]))]
 
 
-def is_repeated(older: Stated, newer: Stated) -> bool:
-    """Return whether two memories say the same of what is asked, but for their values.
-
-    *The code is 4711*, and then *the code is 8302 from today*.
-    """
-    return older.covered <= newer.covered and all(
-        one.statement.repeats(other.statement, one.values)
-        for one, other in ((newer, older), (older, newer))
-    )
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").casefold().split())
 
 
-def _words(values: Iterable[str]) -> set[str]:
-    return {word for value in values for word in value.split()}
+def _value(fact: Statement) -> str:
+    return _plain(fact.fact_value or fact.text)
+
+
+def _about_two(older: Statement, newer: Statement, *, of_one: bool) -> bool:
+    """Whether two facts are about two people: by the names they have, or as two people's own."""
+    names = [
+        {
+            name.split("'")[0]
+            for name in english.Statement(fact.text).values(("name",)).get("name", ())
+            if name not in _value(fact)
+        }
+        for fact in (older, newer)
+    ]
+    if names[0] and names[1]:
+        return names[0].isdisjoint(names[1])
+    own = [english.Statement(fact.text).speaks_of_self for fact in (older, newer)]
+    return own[0] and own[1] and not of_one

@@ -1,16 +1,20 @@
-"""How surely a memory belongs to the time, or is the event, that a question asks about."""
+"""How time speaks for a memory: how recent it is, and how surely it is in the time asked about."""
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.recall.dataflow import QueryPlan
+from family_recall.config import HALF_LIFE_DAYS
+from family_recall.recall.dataflow import QueryContext, QueryPlan
+from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.store.words import stem_number
-from family_recall.types import FloatArray
+from family_recall.types import BoolArray, FloatArray, IdArray
 
 DAY_S = 86_400.0
 SOON_S = 60 * DAY_S
@@ -25,8 +29,86 @@ OPEN_SHARE = 0.3
 LIKELY = 0.7
 """A less certain time may be a topic, such as *for Saturday*."""
 
+TIERS = {
+    "fact": "facts",
+    "profile": "facts",
+    "milestone": "milestones",
+    "episode": "episodes",
+    "observation": "episodes",
+    "summary": "episodes",
+    "chunk": "episodes",
+}
+"""The tier each kind of memory belongs to (three-tier memory design)."""
+
+LASTING = [kind for kind, tier in TIERS.items() if tier != "episodes"]
+"""Kinds that do not fade, whatever their category: facts and milestones (the same design)."""
+
 _NO_TIMES = np.zeros(0, np.float64)
 NO_MENTIONS = MentionedTimes(np.zeros(0, np.int64), _NO_TIMES, _NO_TIMES, np.zeros(0, np.float32))
+
+
+def recency_of(rows: Rows, context: QueryContext) -> FloatArray:
+    """Return decay by category or by the profile's half-life; 1 for a question about the past."""
+    profile = context.profile
+    if context.plan.past_reference:
+        return np.ones(len(rows), np.float32)
+    if profile.half_life_days is None:
+        days = [
+            None if kind in LASTING else HALF_LIFE_DAYS[category]
+            for kind, category in zip(rows.kinds, rows.categories, strict=True)
+        ]
+        half_life = np.array([np.inf if each is None else each for each in days])
+    else:
+        half_life = np.full(len(rows), profile.half_life_days)
+    floor = np.where(evergreen(rows, context), profile.evergreen_floor, 0.0)
+    # A memory without a moment counts as new.
+    age_days = np.nan_to_num((context.now_s - rows.occurred_s) / DAY_S, nan=0.0)
+    return half_life_decay(age_days, half_life, floor)
+
+
+def half_life_decay(
+    age_days: npt.NDArray[np.float64],
+    half_life_days: npt.NDArray[np.float64] | float,
+    floor: npt.NDArray[np.float64] | float = 0.0,
+) -> FloatArray:
+    """Return ``max(floor, 2^(−age / half-life))``; an infinite half-life never fades.
+
+    Ages below 0 (the future) count as 0.
+
+    >>> half_life_decay(np.array([0.0, 30.0, 60.0]), 30.0).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    age = np.maximum(age_days, 0.0)
+    return np.maximum(floor, np.exp2(-age / half_life_days)).astype(np.float32)
+
+
+PLACE = "place"
+"""The label of a memory that is about a place."""
+
+_PLACE_KEY = re.compile(r"(?:^|_)(?:address|location|\w*place|city|town|village|country)$")
+"""Keys of facts about a place: *home_address*, *birthplace*."""
+
+
+def evergreen(rows: Rows, context: QueryContext) -> BoolArray:
+    """Return which rows (n,) never fade wholly.
+
+    Those of the profile's categories, such as ``identity`` and ``family``; those that state a
+    relation, *Otto lives in Pune* as *Otto is married to Hanna*; and those about a place, by
+    their label or the key of the fact they state.
+    """
+    categories = context.profile.evergreen
+    flags = np.array([category in categories for category in rows.categories], np.bool_)
+    if categories and len(rows):
+        snapshot, scope = context.snapshot, context.scope
+        flags |= among(rows.ids, snapshot.stating_relations(rows.ids, scope))
+        keys = snapshot.keys_and_labels(rows.ids, scope)
+        places = [memory for memory, key, labels in keys if _is_place(key, labels)]
+        flags |= among(rows.ids, np.array(places, np.int64))
+    return flags
+
+
+def _is_place(fact_key: str | None, labels: tuple[str, ...]) -> bool:
+    return PLACE in labels or (fact_key is not None and _PLACE_KEY.search(fact_key) is not None)
 
 
 def temporal_match(
@@ -111,7 +193,7 @@ _TOLD = 0.6
 
 @functools.cache
 def _life_words() -> npt.NDArray[np.uint32]:
-    return np.array([stem_number(stem) for stem in _LIFE_STEMS], np.uint32)
+    return numbered(_LIFE_STEMS)
 
 
 def mattering(rows: Rows, plan: QueryPlan) -> FloatArray | None:
@@ -122,8 +204,7 @@ def mattering(rows: Rows, plan: QueryPlan) -> FloatArray | None:
     """
     if not plan.about_time_alone:
         return None
-    event = np.zeros(len(rows), np.float32)
-    event[rows.words.rows_with(_life_words(), rows.words.in_body)] = _TOLD
+    event = marked(rows, rows.words.rows_with(_life_words(), rows.words.in_body), _TOLD)
     event[[kind == "milestone" for kind in rows.kinds]] = 1.0
     importance = np.array(rows.importance, np.float32)
     mattered: FloatArray = ((importance + event) / 2.0).astype(np.float32)
@@ -138,7 +219,16 @@ def of_kind(rows: Rows, plan: QueryPlan) -> FloatArray | None:
     """
     if not plan.event_stems:
         return None
-    kind = np.zeros(len(rows), np.float32)
-    wanted = np.array([stem_number(stem) for stem in plan.event_stems], np.uint32)
-    kind[rows.words.rows_with(wanted, rows.words.in_own())] = 1.0
-    return kind
+    return marked(rows, rows.words.rows_with(numbered(plan.event_stems), rows.words.in_own()))
+
+
+def marked(rows: Rows, which: IdArray, value: float = 1.0) -> FloatArray:
+    """Return a value for some of the rows, and 0 for the others: (n,)."""
+    marks = np.zeros(len(rows), np.float32)
+    marks[which] = value
+    return marks
+
+
+def numbered(stems: Iterable[str]) -> npt.NDArray[np.uint32]:
+    """Return the numbers of some stems."""
+    return np.array([stem_number(stem) for stem in stems], np.uint32)

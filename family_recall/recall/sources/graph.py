@@ -12,13 +12,26 @@ relation by 0.6 of it. A question for owners, dependencies or goals walks relati
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec.structs import replace
 
-from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Run, Subgraph
-from family_recall.recall.sources.graph_engine import personalized_pagerank
+from family_recall.recall.dataflow import (
+    NO_GRAPH,
+    GraphRun,
+    PathStep,
+    Pool,
+    QueryContext,
+    Run,
+    Subgraph,
+)
+from family_recall.recall.ranking import bm25
+from family_recall.recall.runner import Runner
+from family_recall.recall.sources.graph_engine import personalized_pagerank, shortest_paths
+from family_recall.store.ids import among
 from family_recall.types import FloatArray, IdArray
 
 _HALF = 0.25  # of a start: the mass that counts half
@@ -35,6 +48,47 @@ RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
 """Relations that are walked for a question of that intent: lower case, spaces for underscores."""
 
 _CERTAIN = frozenset({"mention", "author"})
+
+
+def graph(run: Runner, context: QueryContext, pool: Pool) -> GraphRun:
+    """Walk from what words and vectors found, and add what that makes likely."""
+    n = len(pool.ids)
+    if not run.is_weighed("graph", context.profile, n):
+        return NO_GRAPH
+
+    def walk() -> GraphRun:
+        reached = walk_graph(context, starts(context, pool))
+        new = ~among(reached.run.ids, pool.ids)
+        if np.count_nonzero(new) <= context.config.graph_pool:
+            return reached
+        within = ~new | (np.cumsum(new) <= context.config.graph_pool)
+        return replace(reached, run=reached.run.where(within))
+
+    return run.run("graph", n, walk, NO_GRAPH) if run.can_start("graph", n) else NO_GRAPH
+
+
+def starts(context: QueryContext, pool: Pool) -> dict[int, float]:
+    """Return how strongly a walk starts from the best of a pool, in (0, 1].
+
+    Relevance, times the fused score as a share of the highest. Relevance is the higher of the
+    cosine and the share of the question's words, where 1 is a memory of mean length that has each
+    of them once; what has too little of it is left out. The fused score alone does not know
+    relevance: the best of a nonsense question has as high a one as any other.
+    """
+    config, words = context.config, context.plan.statistics
+    best = pool.ids[: config.graph_seeds].tolist()
+    cosines, scores = (
+        dict(zip(pool.runs[source].ids.tolist(), pool.runs[source].scores.tolist(), strict=True))
+        for source in ("vector", "lexical")
+    )
+    full = bm25.fts5_score_of_each_word_once(words)
+    shares = (pool.rrf[: len(best)] / pool.rrf[:1]).tolist()  # the first has the highest
+    strengths = {}
+    for memory, share in zip(best, shares, strict=True):
+        strength = min(max(cosines.get(memory, 0.0), scores.get(memory, 0.0) / full), 1.0)
+        if strength >= config.graph_least_relevance:
+            strengths[memory] = strength * share
+    return strengths
 
 
 def walk_graph(context: QueryContext, strengths: Mapping[int, float]) -> GraphRun:
@@ -215,3 +269,75 @@ def _links_of_entities(subgraph: Subgraph) -> dict[int, list[tuple[int, float, s
         if nodes[b] < 0:
             links.setdefault(nodes[b], []).append((nodes[a], confidence, kind))
     return links
+
+
+def paths_to(
+    graph: GraphRun, memories: Collection[int], *, damping: float
+) -> dict[int, list[PathStep]]:
+    """Return how the graph leads to some memories: each path from a seed to the memory.
+
+    The path to a memory that is itself a seed starts from an entity the question names, and goes
+    through entities alone. Memories that the graph does not lead to are left out.
+
+    ``damping`` is the probability of walking on, in [0, 1).
+    """
+    subgraph, reset = graph.subgraph, graph.reset
+    if subgraph is None or reset is None or not subgraph.ends or not damping:
+        return {}
+    share = dict(enumerate((reset / reset.sum()).tolist()))
+    nodes = subgraph.nodes.tolist()
+    sought = [at for at, node in enumerate(nodes) if node in memories]
+    further = [at for at in sought if at not in share]
+    entities = {at: part for at, part in share.items() if nodes[at] < 0}
+    if not further and not entities:
+        return {}
+    edges = _steps(subgraph, damping)
+    paths = _walks(edges, share, further, nodes)
+    from_entities = [step for step in edges if nodes[step[0]] < 0]
+    return paths | _walks(from_entities, entities, [at for at in sought if at in share], nodes)
+
+
+_Step: TypeAlias = tuple[int, int, float, str]
+"""Two nodes by number, the length of the step from one to the other, and its kind."""
+
+
+def _steps(graph: Subgraph, damping: float) -> list[_Step]:
+    """Return each edge in both directions, as long as it is improbable: −ln of its probability."""
+    strength = np.bincount(np.ravel(graph.ends), np.repeat(graph.weights, 2)).tolist()
+    return [
+        (src, dst, -math.log(damping * weight / strength[src]), kind)
+        for (a, b), weight, kind in zip(graph.ends, graph.weights, graph.kinds, strict=True)
+        for src, dst in ((a, b), (b, a))
+    ]
+
+
+def _walks(
+    steps: list[_Step], starts: Mapping[int, float], targets: list[int], nodes: list[int]
+) -> dict[int, list[PathStep]]:
+    """Return the most probable walk to each target that can be reached.
+
+    Args:
+        steps: The graph.
+        starts: Probability of starting at a node, by number, above 0.
+        targets: Numbers of nodes, none of them a start.
+        nodes: Row ids by number.
+    """
+    if not starts or not targets:
+        return {}
+    source = len(nodes)  # one node more, from which each start is as far as it is improbable
+    begin = [(source, start, -math.log(part), "") for start, part in starts.items()]
+    # Whatever cannot be reached is further than all else together.
+    too_far = 1.0 + sum([length for _, _, length, _ in (*steps, *begin)])
+    edges = [*steps, *begin, *((source, target, too_far, "") for target in targets)]
+    walks = shortest_paths(
+        [(src, dst) for src, dst, _, _ in edges], [step[2] for step in edges], source, targets
+    )
+    reached = (walk for walk in walks if walk[0] < len(steps) + len(begin))
+    return {nodes[edges[walk[-1]][1]]: list(_named(edges, walk[1:], nodes)) for walk in reached}
+
+
+def _named(edges: list[_Step], walk: list[int], nodes: list[int]) -> Iterable[PathStep]:
+    for edge in walk:
+        src, _, _, kind = edges[edge]
+        yield PathStep(nodes[src], kind)
+    yield PathStep(nodes[edges[walk[-1]][1]], "")

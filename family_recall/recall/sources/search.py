@@ -1,14 +1,23 @@
-"""The searches of a recall: each returns a `Run` of memories for a question, best first."""
+"""The stages that find memories: by identifiers, words, meaning, time, focus and person.
+
+Each returns a `Run` of memories, best first. Words always run. A stage that fails leaves the others
+to answer, and the trace says so.
+"""
 
 from __future__ import annotations
 
+import concurrent.futures
+import dataclasses
 import itertools
 
 import numpy as np
+from msgspec.structs import replace
 
-from family_recall.encoders.base import Encoding
 from family_recall.english import Statement
 from family_recall.recall.dataflow import QueryContext, Run
+from family_recall.recall.question.planner import POSSIBLE
+from family_recall.recall.runner import Runner
+from family_recall.recall.understanding import encode, is_encoded_at_once
 from family_recall.store.timeline_queries import OWN
 
 MOST_IN_PERIOD = 2000
@@ -20,6 +29,65 @@ memory linked to it directly, and of one that mentions all that the focus mentio
 
 _AROUND = 12  # memories of its session before and after the focus
 _SHARING = 48  # edges out of each thing that the focus mentions
+
+
+def identifiers(run: Runner, context: QueryContext) -> Run:
+    """Look up what the question quotes, if it quotes anything."""
+    nothing = Run.empty("identifier")
+    if not context.plan.identifiers or run.is_disabled("identifiers"):
+        return nothing
+    return run.run("identifiers", 0, lambda: look_up_identifiers(context), nothing)
+
+
+def look_up_identifiers(context: QueryContext) -> Run:
+    """Return the memories that hold an identifier of the question.
+
+    Whole matches score 1, partial ones 0.5; the newest first within a score.
+    """
+    k = context.pool_size(context.config.lexical_pool)
+    hits = context.snapshot.identified(context.plan.identifiers, context.scope, k)
+    return Run("identifier", hits.ids, hits.scores)
+
+
+def words_while_encoding(
+    run: Runner, context: QueryContext, executor: concurrent.futures.Executor
+) -> tuple[Run, QueryContext]:
+    """Search words on this thread, which has the snapshot, while another encodes the question.
+
+    SQLite and ONNX Runtime both release the interpreter's lock.
+    """
+    why = ""
+    if not context.request.query_text.strip():
+        why = "the question is empty"
+    elif context.plan.about_focus:
+        why = "it asks about the focus, whose words are searched"
+    if why:
+        run.trace.skip("embed", "not_needed", why)
+    if why or not run.is_weighed("embed", context.profile):
+        return words(run, context), context
+    words_ms = run.costs.expected_ms("lexical", _matches(context))
+    if words_ms < run.config.hand_over_ms or is_encoded_at_once(run, context):
+        # Handing over to a thread and back would take longer than it saves.
+        return words(run, context), encode(run, context)
+    encoded = executor.submit(encode, run, context)
+    return words(run, context), encoded.result()
+
+
+def words(run: Runner, context: QueryContext) -> Run:
+    """Search words, by the BM25 of each visible shard; the rarest alone if time is short."""
+    nothing = Run.empty("lexical")
+    if run.is_disabled("lexical"):
+        return nothing
+    n = _matches(context)
+    affordable = run.affordable("lexical")
+    if affordable < n:
+        detail = "no time for words that many hold"
+        run.trace.skip("lexical", "no_time", detail, n - affordable)
+        config = dataclasses.replace(context.config, lexical_matches=affordable)
+        context, n = replace(context, config=config), affordable
+    # Nothing answers without words: they have some time of their own, however short the budget.
+    grace_ms = run.config.words_grace_ms
+    return run.run("lexical", n, lambda: search_words(context), nothing, at_least_ms=grace_ms)
 
 
 def search_words(context: QueryContext) -> Run:
@@ -59,21 +127,42 @@ def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
     return [words[at] for at in rare], [words[at] for at in common]
 
 
-def search_vectors(context: QueryContext, question: Encoding, model_id: str) -> Run:
-    """Return the nearest neighbours of the pooled question vector, within the scope."""
-    k = context.pool_size(context.config.vector_pool)
-    hits = context.snapshot.nearest(question.pooled, model_id, context.scope, k)
-    return Run("vector", hits.ids, hits.scores)
+def vector(run: Runner, context: QueryContext) -> Run:
+    """Search the nearest neighbours of the question's vector, if it was encoded."""
+    nothing = Run.empty("vector")
+    snapshot, scope, model_id = context.snapshot, context.scope, context.model_id
+    n = snapshot.n_current(scope)
+    # Before anything else, since counting the pending vectors may have to read them.
+    if not run.can_start("vector", n):
+        return nothing
+    run.trace.counts["vectors_pending"] = run.look_up(
+        "vector", lambda: snapshot.n_pending(model_id, scope), -1
+    )
+    question = context.question
+    if question is None or model_id is None:
+        return nothing
+
+    def nearest() -> Run:
+        k = context.pool_size(context.config.vector_pool)
+        hits = snapshot.nearest(question.pooled, model_id, scope, k)
+        return Run("vector", hits.ids, hits.scores)
+
+    return run.run("vector", n, nearest, nothing)
 
 
-def look_up_identifiers(context: QueryContext) -> Run:
-    """Return the memories that hold an identifier of the question.
-
-    Whole matches score 1, partial ones 0.5; the newest first within a score.
-    """
-    k = context.pool_size(context.config.lexical_pool)
-    hits = context.snapshot.identified(context.plan.identifiers, context.scope, k)
-    return Run("identifier", hits.ids, hits.scores)
+def timeline(run: Runner, context: QueryContext) -> Run:
+    """Find what lies in the time that the question asks about, if it asks about one."""
+    nothing = Run.empty("timeline")
+    if context.plan.timespan_s is None:
+        return nothing
+    if context.plan.about_time_alone:
+        return run.run("timeline", 0, lambda: search_timeline(context), nothing)
+    n = context.config.period_pool
+    if context.plan.timespan_certainty < POSSIBLE or not run.is_weighed("period", context.profile):
+        return nothing
+    if not run.can_start("period", n):
+        return nothing
+    return run.run("period", n, lambda: search_period(context), nothing)
 
 
 def search_timeline(context: QueryContext) -> Run:
@@ -105,29 +194,20 @@ def search_period(context: QueryContext) -> Run:
     return Run("timeline", ids[best], nearness[best].astype(np.float32))
 
 
-def evidence_of_relations(context: QueryContext) -> Run:
-    """Return the evidence of the relations that answer; the surest comes first."""
-    sure = sorted(context.plan.relation_evidence.items(), key=lambda item: (-item[1], item[0]))
-    ids = np.array([memory for memory, _ in sure], np.int64)
-    return Run("relation", ids, np.array([confidence for _, confidence in sure], np.float32))
+def with_focus(run: Runner, context: QueryContext, runs: list[Run]) -> list[Run]:
+    """Return the runs with one of what is near the focus, if there is one.
 
-
-def search_about(context: QueryContext) -> Run:
-    """Return facts, profiles and milestones about those asked about, then what mentions them.
-
-    About the family they are all facts, profiles and milestones in scope, the newest first.
+    A question for more than the focus says is not answered by it.
     """
-    k = context.pool_size(context.config.candidate_pool)
-    snapshot, scope, plan = context.snapshot, context.scope, context.plan
-    if plan.about_family:
-        newest = snapshot.newest(scope, k, lasting=True)
-        return Run("about", newest.ids[:k], np.ones(len(newest.ids[:k]), np.float32))
-    entities = [entity.id for entity in plan.about]
-    hits = snapshot.about(entities, scope, k, lambda text: Statement(text).speaks_of_self)
-    # What says whom they are related to is about them, whether it names them or not.
-    evidence = np.array(sorted(set(plan.relation_evidence) - set(hits.ids.tolist())), np.int64)
-    said = np.full(len(evidence), OWN, np.float32)
-    return Run("about", np.append(hits.ids, evidence), np.append(hits.scores, said))
+    focus = context.plan.focus_id
+    if focus is None or not (context.plan.about_focus or run.is_weighed("focus", context.profile)):
+        return runs
+    if not run.can_start("focus"):
+        return runs
+    near = run.run("focus", 0, lambda: near_focus(context), Run.empty("focus"))
+    if context.plan.about_focus == "more":
+        runs = [found.where(found.ids != focus) for found in runs]
+    return [*runs, near]
 
 
 def near_focus(context: QueryContext) -> Run:
@@ -186,9 +266,46 @@ def _sharing(context: QueryContext) -> dict[int, float]:
     return {memory: share / total for memory, share in shares.items()}
 
 
+def about(run: Runner, context: QueryContext) -> Run:
+    """Find what is known of those that the question asks all about, if it does."""
+    if context.plan.breadth != "about":
+        return Run.empty("about")
+    return run.run("about", 0, lambda: search_about(context), Run.empty("about"))
+
+
+def search_about(context: QueryContext) -> Run:
+    """Return facts, profiles and milestones about those asked about, then what mentions them.
+
+    About the family they are all facts, profiles and milestones in scope, the newest first.
+    """
+    k = context.pool_size(context.config.candidate_pool)
+    snapshot, scope, plan = context.snapshot, context.scope, context.plan
+    if plan.about_family:
+        newest = snapshot.newest(scope, k, lasting=True)
+        return Run("about", newest.ids[:k], np.ones(len(newest.ids[:k]), np.float32))
+    entities = [entity.id for entity in plan.about]
+    hits = snapshot.about(entities, scope, k, lambda text: Statement(text).speaks_of_self)
+    # What says whom they are related to is about them, whether it names them or not.
+    evidence = np.array(sorted(set(plan.relation_evidence) - set(hits.ids.tolist())), np.int64)
+    said = np.full(len(evidence), OWN, np.float32)
+    return Run("about", np.append(hits.ids, evidence), np.append(hits.scores, said))
+
+
+def evidence_of_relations(context: QueryContext) -> Run:
+    """Return the evidence of the relations that answer; the surest comes first."""
+    sure = sorted(context.plan.relation_evidence.items(), key=lambda item: (-item[1], item[0]))
+    ids = np.array([memory for memory, _ in sure], np.int64)
+    return Run("relation", ids, np.array([confidence for _, confidence in sure], np.float32))
+
+
 def opening_runs(context: QueryContext) -> list[Run]:
     """Return the newest memories, and the newest facts, profiles and milestones."""
     k = context.pool_size(context.config.candidate_pool)
     newest = context.snapshot.newest(context.scope, k)
     lasting = context.snapshot.newest(context.scope, k, lasting=True)
     return [Run("newest", newest.ids, newest.scores), Run("lasting", lasting.ids, lasting.scores)]
+
+
+def _matches(context: QueryContext) -> int:
+    """Count, word by word, the memories that hold what is searched for."""
+    return sum(context.plan.statistics.document_frequency.tolist())

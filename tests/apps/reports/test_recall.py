@@ -20,7 +20,6 @@ from family_recall.apps.reports.results import GROUPS, Scale, stack
 from family_recall.apps.reports.templating import stylesheet
 from family_recall.recall.explanation import Explanation, NearMiss
 from family_recall.recall.ranking.features import INDEX
-from family_recall.recall.trace import busy_ms
 from family_recall.types import (
     Admission,
     Answer,
@@ -40,6 +39,7 @@ from family_recall.types import (
     Understanding,
 )
 from family_recall.types.answer import Change
+from family_recall.types.trace import busy_ms
 from tests.page_checks import (
     CHROMIUM,
     ReadPage,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ from hypothesis import strategies as st
 
 from family_recall import FamilyRecall, Memory
 from family_recall.config import RecallConfig
-from family_recall.recall import ordering
+from family_recall.deadline import has_stopped
 from family_recall.recall.dataflow import Ranking
-from family_recall.recall.ranking.deduplication import collapse_duplicates, is_near_copy
+from family_recall.recall.ranking import distinct
+from family_recall.recall.ranking.distinct import collapse_duplicates, is_near_copy
 from tests.conftest import HOME, found, move_in, open_home, recall, remember
 
 BINS = "The green bins go out on Thursday evening before eight"
@@ -131,14 +131,14 @@ def test_deduplication_that_does_not_end_is_stopped(
 ) -> None:
     """What was collapsed until the answer has to begin stays so, and the trace says it."""
 
-    def endless(ranking: Ranking, top_k: int, stopped: Callable[[], bool]) -> Ranking:
+    def endless(ranking: Ranking, top_k: int) -> Ranking:
         collapsed = collapse_duplicates(ranking, top_k)
         deadline_s = time.monotonic() + 30.0
-        while not stopped() and time.monotonic() < deadline_s:
+        while not has_stopped() and time.monotonic() < deadline_s:
             pass
         return collapsed
 
-    monkeypatch.setattr(ordering, "collapse_duplicates", endless)
+    monkeypatch.setattr(distinct, "collapse_duplicates", endless)
     with open_home(path, clock=time.monotonic) as home:
         move_in(home)
         store_copies(home, 4)

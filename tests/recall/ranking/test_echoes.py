@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from family_recall.recall.ranking.echoes import withheld
 from family_recall.recall.ranking.ranker import MARGIN
+from family_recall.recall.ranking.replies import withheld
 
 
 def lost(score: list[float], only_asks: list[bool], echoes: list[bool]) -> list[float]:

@@ -11,15 +11,14 @@ import pytest
 
 from family_recall import FamilyRecall
 from family_recall.recall.ranking.calibration import (
+    EVIDENCE,
     OK_FROM,
     WEAK_FROM,
     Calibration,
-    Platt,
     certain,
     status_of,
     usually,
 )
-from family_recall.recall.ranking.evidence import EVIDENCE
 from tests.conftest import NOW, found, move_in, open_home, recall, remember
 
 
@@ -107,7 +106,7 @@ def test_a_certainty_by_hand() -> None:
     """
     nothing = dict.fromkeys(EVIDENCE, 0.0)
     weights = {**nothing, "intercept": -1.0, "score": 2.0, "clear": 1.0, "lead": 4.0, "words": 3.0}
-    calibration = Calibration(Platt(1.0, 0.0), weights, {**nothing, "intercept": 0.0})
+    calibration = Calibration(weights, {**nothing, "intercept": 0.0})
     known = {"score": 0.7, "clear": 0.5, "lead": 0.1, "words": 0.2}
 
     sure = calibration.certainty({**nothing, **known})

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any
 
 import pytest
 
@@ -194,15 +194,13 @@ def test_a_run_is_halved_until_there_is_time_for_it(paid: int, n_read: int) -> N
     """Eight pairs of up to 11 tokens are 88 with padding; what is paid for is learned as such."""
     scorer, learned = TogetherScorer(8), list[int]()
     passages = {row: f"one two three four {row} {'five ' * (row == 0)}" for row in range(8)}
-    known = SimpleNamespace(searched_text="a b c d e", deadline=Deadline.after(1.0))
-    logits = _read(
-        cast("QueryContext", known),
-        scorer,
-        lambda n: n <= paid,
-        lambda n, _: learned.append(n),
-        lambda: False,
-        passages,
+    run: Any = SimpleNamespace(
+        deadline=Deadline.after(1.0),
+        refusal=lambda _, n: None if n <= paid else "no time",
+        costs=SimpleNamespace(observe=lambda _, n, __: learned.append(n)),
     )
+    question: Any = SimpleNamespace(searched_text="a b c d e")
+    logits = _read(run, question, scorer, passages)
 
     assert list(logits) == list(range(n_read))
     assert scorer.runs == ([n_read] if n_read else [])

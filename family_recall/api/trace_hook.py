@@ -1,0 +1,51 @@
+"""Pass the trace of each recall to a program's hook."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import logging
+import threading
+from collections.abc import Callable
+
+from family_recall.types import Trace
+
+MAX_WAITING = 1000
+"""Traces that may wait for a slow hook; later ones are dropped."""
+
+log = logging.getLogger("family_recall")
+
+
+class TraceHook:
+    """Calls a hook with one trace after another.
+
+    The answer is made by then, and waits neither for the hook nor for its queue. What the hook
+    raises is logged and goes no further.
+    """
+
+    def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
+        self._hook = hook
+        self._room = threading.BoundedSemaphore(max_waiting)
+        self._thread = concurrent.futures.ThreadPoolExecutor(
+            1, thread_name_prefix="family_recall-trace"
+        )
+
+    def send(self, trace: Trace) -> None:
+        """Queue a trace and return at once."""
+        if not self._room.acquire(blocking=False):
+            log.warning("on_trace is too slow: a trace was dropped")
+            return
+        with contextlib.suppress(RuntimeError):  # closed meanwhile
+            self._thread.submit(self._call, trace)
+
+    def close(self) -> None:
+        """Wait until the hook has seen what was queued. Closing twice does nothing."""
+        self._thread.shutdown()
+
+    def _call(self, trace: Trace) -> None:
+        try:
+            self._hook(trace)
+        except Exception:  # any error of the hook is its own
+            log.exception("on_trace failed")
+        finally:
+            self._room.release()

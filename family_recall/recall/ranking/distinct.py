@@ -1,0 +1,276 @@
+"""Results that are unlike each other: near copies collapsed, and maximal marginal relevance.
+
+The same thing is said twice, or the same note is imported twice. Nothing is deleted: the best
+candidate represents its copies, and the answer lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec.structs import replace
+
+from family_recall.deadline import has_stopped
+from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.ranking.temporal import LASTING
+from family_recall.recall.runner import Runner
+from family_recall.store.ids import among
+from family_recall.store.memory_queries import Rows
+from family_recall.types import FloatArray, IdArray
+
+NEAR_COPY = 0.9
+"""Jaccard similarity of words from which two memories of one author and kind are copies."""
+FEWEST_WORDS = 4
+"""Shorter texts are never copies: "yes, please" is said every day."""
+MOST_COMPARED = 128
+"""Distinct candidates among which near copies are looked for; exact ones are found in all."""
+
+
+def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Collapse near copies into the best of them, and count them."""
+    n = len(ranking)
+    if not run.can_start("deduplicate", n):
+        return ranking
+
+    def collapse() -> Ranking:
+        collapsed = collapse_duplicates(ranking, context.request.ctx.top_k)
+        if has_stopped():
+            run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
+        return collapsed
+
+    distinct = run.run("deduplicate", n, collapse, ranking)
+    run.trace.counts["duplicates"] = sum(map(len, distinct.duplicates.values()))
+    return distinct
+
+
+def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
+    """Collapse copies into their best representative.
+
+    Copies have one author and one kind. Exact ones, of the same set of words, are found anywhere
+    in the ranking; near ones among the best ``2 · top_k`` that are no copies. Those not found when
+    the time is up stay as they are.
+    """
+    words, authors, kinds = ranking.rows.words, ranking.rows.authors, ranking.rows.kinds
+    own = words.in_body.nonzero()[0]
+    stems, bounds = words.stems[own], own.searchsorted(words.bounds).tolist()
+    packed, width = stems.tobytes(), stems.itemsize
+    n_left = min(2 * top_k, MOST_COMPARED)
+    first: dict[tuple[str | None, str, bytes], int] = {}
+    distinct: dict[tuple[str | None, str], list[tuple[int, frozenset[int]]]] = {}
+    representative: dict[int, int] = {}
+    for row in ranking.order.tolist():
+        start, end = bounds[row], bounds[row + 1]
+        if end - start < FEWEST_WORDS:
+            continue
+        author, kind = authors[row], kinds[row]
+        # Stems ascend, so that equal sets have equal bytes.
+        best = first.setdefault((author, kind, packed[start * width : end * width]), row)
+        if best == row and n_left:
+            if has_stopped():
+                break
+            text = frozenset(stems[start:end].tolist())
+            others = distinct.setdefault((author, kind), [])
+            best = next((other for other, of in others if is_near_copy(text, of)), row)
+            if best == row:
+                others.append((row, text))
+                n_left -= 1
+        if best != row:
+            representative[row] = representative.get(best, best)
+    if not representative:
+        return ranking
+    duplicates: dict[int, tuple[int, ...]] = {}
+    for copy, row in representative.items():
+        duplicates[row] = (*duplicates.get(row, ()), copy)
+    order = ranking.order[~np.isin(ranking.order, list(representative))]
+    return replace(ranking, order=order, duplicates=duplicates)
+
+
+def is_near_copy(left: frozenset[int], right: frozenset[int]) -> bool:
+    """Return whether two sets of words have :data:`NEAR_COPY` of all words in common, or more."""
+    n_left, n_right = len(left), len(right)
+    if n_left < NEAR_COPY * n_right or n_right < NEAR_COPY * n_left:
+        return False
+    common = len(left & right)
+    return common >= NEAR_COPY * (n_left + n_right - common)
+
+
+def without(ranking: Ranking, ids: IdArray) -> Ranking:
+    """Remove memories from a ranking; their copies become candidates again.
+
+    The first copy of a removed representative takes the position of its own score, and
+    represents the other copies. Ids that are not in the ranking change nothing.
+    """
+    removed = set(np.flatnonzero(among(ranking.rows.ids, ids)).tolist())
+    order = ranking.order.tolist()
+    duplicates: dict[int, tuple[int, ...]] = {}
+    for row, copies in ranking.duplicates.items():
+        remaining = tuple(copy for copy in copies if copy not in removed)
+        if row not in removed:
+            duplicates[row] = remaining
+        elif remaining:
+            heir, position = remaining[0], order.index(row) + 1
+            while position < len(order) and ranking.score[order[position]] > ranking.score[heir]:
+                position += 1
+            order.insert(position, heir)
+            duplicates[heir] = remaining[1:]
+    return replace(
+        ranking,
+        order=np.array([row for row in order if row not in removed], np.int64),
+        duplicates={row: copies for row, copies in duplicates.items() if copies},
+    )
+
+
+def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Choose results that are unlike each other, if the profile or the request wants that."""
+    ctx = context.request.ctx
+    mmr_lambda = context.profile.mmr_lambda if ctx.mmr_lambda is None else ctx.mmr_lambda
+    rows = ranking.order[: max(ctx.top_k, run.config.mmr_pool)]
+    n = len(rows)
+    run.trace.decisions["diversify"] = f"λ = {mmr_lambda:g}"
+    if mmr_lambda == 1.0 or n < 2 or not run.can_start("diversify", n):
+        return ranking
+
+    def pick() -> Ranking:
+        similarity: FloatArray | None = None
+        if context.model_id is not None:
+            ids = ranking.rows.ids
+            bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
+            similarity = bodies.dot(bodies.T)
+        if similarity is None or not similarity.diagonal().all():  # one has no vector
+            similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
+        picks = maximal_marginal_relevance(
+            normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
+        )
+        ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
+        picked = list(dict.fromkeys([*rows[picks].tolist(), *ranks]))
+        picked = _below_what_they_follow(ranking, picked, ranks)
+        moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
+        order = np.concatenate([np.array(picked, np.int64), ranking.order[n:]])
+        return replace(ranking, order=order, rank_by_score=moved)
+
+    return run.run("diversify", n, pick, ranking)
+
+
+def _below_what_they_follow(
+    ranking: Ranking, rows: list[int], ranks: Mapping[int, int]
+) -> list[int]:
+    """Keep questions below their replies, and what is outdated below what replaces it.
+
+    Args:
+        ranking: Before anything was picked.
+        rows: In the order of the picks.
+        ranks: Where each stood before.
+    """
+    pairs = [(row, successor.row) for row, successor in ranking.superseded_by.items()]
+    pairs += [(asked, reply) for reply, asked in ranking.reply_to.items()]
+    follows = {
+        row: above
+        for row, above in pairs
+        if row in ranks and above in ranks and ranks[above] < ranks[row]
+    }
+    if not follows:
+        return rows
+    held, order = dict[int, list[int]](), list[int]()
+
+    def place(row: int) -> None:
+        order.append(row)
+        for waiting in held.pop(row, ()):
+            place(waiting)
+
+    for row in rows:
+        above = follows.get(row)
+        if above is not None and above not in order:
+            held.setdefault(above, []).append(row)
+        else:
+            place(row)
+    return order
+
+
+def maximal_marginal_relevance(
+    relevance: FloatArray, similarity: FloatArray, *, mmr_lambda: float, top_k: int
+) -> list[int]:
+    """Pick memories that are relevant and unlike the ones already picked.
+
+    Greedy: each pick maximises ``λ·relevance − (1 − λ)·(closest earlier pick)``.
+    With λ = 1 this is the relevance order; with λ = 0 relevance is ignored.
+
+    Args:
+        relevance: Shape (n,), in [0, 1].
+        similarity: Shape (n, n), cosine in [−1, 1].
+        mmr_lambda: λ, in [0, 1].
+        top_k: Picks wanted; at most n come back.
+
+    Returns:
+        Row numbers, first pick first, none twice. Ties go to the lower row.
+
+    Raises:
+        ValueError: If λ is outside [0, 1].
+
+    Source: Carbonell & Goldstein, SIGIR 1998, doi:10.1145/290941.291025.
+
+    Two notes about the same flight (rows 0 and 1) and one about the cake:
+
+    >>> relevance = np.array([0.90, 0.89, 0.60])
+    >>> similarity = np.array([[1.0, 0.95, 0.1], [0.95, 1.0, 0.1], [0.1, 0.1, 1.0]])
+    >>> maximal_marginal_relevance(relevance, similarity, mmr_lambda=0.7, top_k=3)
+    [0, 2, 1]
+    """
+    if not 0.0 <= mmr_lambda <= 1.0:
+        raise ValueError(f"mmr_lambda must be in [0, 1], got {mmr_lambda}")
+    gain = (mmr_lambda * relevance).astype(np.float64)
+    gain_after = gain - (1.0 - mmr_lambda) * similarity.astype(np.float64)
+    picks: list[int] = []
+    for _ in range(min(top_k, len(gain))):
+        pick = int(gain.argmax())
+        gain = np.minimum(gain, gain_after[pick]) if picks else gain_after[pick]
+        gain[pick] = -np.inf
+        picks.append(pick)
+    return picks
+
+
+def word_jaccard(rows: Rows) -> FloatArray:
+    """Return the Jaccard similarity of the words of each two memories: shape (n, n), [0, 1].
+
+    Replaces cosine where vectors are missing. Only a memory's own words count.
+    """
+    n = len(rows)
+    own = rows.words.in_own().nonzero()[0]
+    stems, numbers = np.unique(rows.words.stems[own], return_inverse=True)
+    present = np.zeros((n, max(len(stems), 1)), np.float32)
+    present[rows.words.rows_of(own), numbers] = 1.0
+    both = present @ present.T
+    sizes = present.sum(axis=1)
+    either = sizes[:, None] + sizes[None, :] - both
+    jaccard: FloatArray = (both / np.maximum(either, 1.0)).astype(np.float32)
+    return jaccard
+
+
+def normalised(score: FloatArray) -> FloatArray:
+    """Scale scores to [0, 1], to compare them with a similarity; all 1 if they are equal.
+
+    >>> normalised(np.array([0.03, 0.02, 0.01], np.float32)).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    low, high = float(score.min(initial=np.inf)), float(score.max(initial=-np.inf))
+    if high <= low:
+        return np.ones_like(score)
+    return ((score - low) / (high - low)).astype(np.float32)
+
+
+def recent_first(ranking: Ranking, top_k: int) -> Ranking:
+    """Choose the best conversations and key facts in equal parts; each part newest first.
+
+    Conversations come first. Where there are too few of one part, the other has more; what has no
+    moment counts as the oldest. Ties are in the order of the ranking.
+    """
+    lasts = np.isin(np.array(ranking.rows.kinds, dtype=str), LASTING)[ranking.order]
+    said, facts = ranking.order[~lasts], ranking.order[lasts]
+    n_facts = min(len(facts), max(top_k // 2, top_k - len(said)))
+    n_said = min(len(said), top_k - n_facts)
+    parts = [
+        part[np.argsort(-np.nan_to_num(ranking.rows.occurred_s[part], nan=-np.inf), kind="stable")]
+        for part in (said[:n_said], facts[:n_facts])
+    ]
+    order = np.concatenate([*parts, said[n_said:], facts[n_facts:]])
+    return replace(ranking, order=order)
