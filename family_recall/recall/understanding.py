@@ -18,8 +18,7 @@ from family_recall.recall.question.related import Related, relations_of_asker
 from family_recall.recall.ranking.bm25 import inverse_document_frequency
 from family_recall.recall.ranking.profiles import (
     OPENING,
-    for_breadth,
-    for_mode,
+    for_question,
     personal_profile,
     requested_profile,
 )
@@ -59,12 +58,12 @@ def understand(
             if plan.about_time_alone
             else "more is asked: what lies outside that time may answer, too"
         )
-    profile = for_mode(profile, mode_of(request, plan), config.weights)
+    profile = for_question(profile, mode_of(request, plan), plan.breadth, config.weights)
     return QueryContext(
         request=request,
         scope=scope,
         plan=plan,
-        profile=for_breadth(profile, plan.breadth, config.weights),
+        profile=profile,
         snapshot=snapshot,
         deadline=run.deadline,
         config=config,
