@@ -6,8 +6,6 @@ There is no clock and no randomness in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from family_recall.recall.ranking.profiles import (
     LARGEST_RATIO,
     SMALLEST_RATIO,
 )
+from family_recall.types.records import Record
 
 SHARPNESS = 10.0
 """A lead of a tenth of a score is odds of e to one that the leader is preferred."""
@@ -88,16 +87,16 @@ def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
     return float(pairs.weights @ right / pairs.weights.sum())
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(Record, frozen=True):
     """How a step ranks the feedback it was fitted to.
 
     ``held_out_*`` are over questions that the fit had not seen, by the shipped weights and by
     those fitted without them; ``replay_*`` over all feedback, by the weights so far and by those
     of the step. Accuracy is the share of preferences in the right order, loss the mean logistic
-    one.
+    one. The step is ``kept`` where no accuracy got worse and each loss better.
     """
 
+    kept: bool
     questions: int
     pairs: int
     held_out_accuracy_shipped: float
@@ -109,29 +108,11 @@ class Guard:
     replay_loss_before: float
     replay_loss: float
 
-    @property
-    def kept(self) -> bool:
-        """Whether nothing measured got worse, and something better."""
-        return (
-            self.questions >= MIN_QUESTIONS
-            and self.held_out_accuracy >= self.held_out_accuracy_shipped
-            and self.held_out_loss < self.held_out_loss_shipped
-            and self.replay_accuracy >= self.replay_accuracy_before
-            and self.replay_loss < self.replay_loss_before
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return every figure, and whether the step is kept."""
-        return {"kept": self.kept, **asdict(self)}
-
 
 def replay(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
     """Measure a step on all feedback, and its fit on held-out questions.
 
-    Args:
-        pairs: The feedback.
-        before: Ratios (f,) of the weights so far.
-        step: Ratios (f,) of the step.
+    ``before`` and ``step`` are ratios (f,): of the weights so far, and of the step.
     """
     shipped = np.ones_like(before)
     splits = pairs.questions % SPLITS
@@ -148,15 +129,18 @@ def replay(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
             if len(part)
         )
 
-    return Guard(
-        questions=len(np.unique(pairs.questions)),
-        pairs=len(pairs),
-        held_out_accuracy_shipped=held_out(pairwise_accuracy, fitted=False),
-        held_out_accuracy=held_out(pairwise_accuracy, fitted=True),
-        held_out_loss_shipped=held_out(pairwise_loss, fitted=False),
-        held_out_loss=held_out(pairwise_loss, fitted=True),
-        replay_accuracy_before=pairwise_accuracy(pairs, before),
-        replay_accuracy=pairwise_accuracy(pairs, step),
-        replay_loss_before=pairwise_loss(pairs, before),
-        replay_loss=pairwise_loss(pairs, step),
+    measured = {}
+    for name, measure in (("accuracy", pairwise_accuracy), ("loss", pairwise_loss)):
+        measured[f"held_out_{name}_shipped"] = held_out(measure, fitted=False)
+        measured[f"held_out_{name}"] = held_out(measure, fitted=True)
+        measured[f"replay_{name}_before"] = measure(pairs, before)
+        measured[f"replay_{name}"] = measure(pairs, step)
+    n_questions = len(np.unique(pairs.questions))
+    kept = (
+        n_questions >= MIN_QUESTIONS
+        and measured["held_out_accuracy"] >= measured["held_out_accuracy_shipped"]
+        and measured["held_out_loss"] < measured["held_out_loss_shipped"]
+        and measured["replay_accuracy"] >= measured["replay_accuracy_before"]
+        and measured["replay_loss"] < measured["replay_loss_before"]
     )
+    return Guard(kept=kept, questions=n_questions, pairs=len(pairs), **measured)

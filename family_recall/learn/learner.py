@@ -156,20 +156,26 @@ class Learner:
                 asked=asked,
             )
             no = log.put(person_id, entry)
-            if why is not None:
-                return Feedback(kept=True, learned=False, why=why, effect=effect)
-            everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
-            entries = log.entries(person_id, everywhere.partitions)
-            guard, step = fit_step(entries, shipped, log.last_step(person_id))
-            if guard is None:
-                why = f"no step before {MIN_QUESTIONS} questions with something to prefer"
-                return Feedback(kept=True, learned=False, why=why, effect=effect)
-            log.put_guard(no, guard.to_json())
-            if step is None:
-                why = "the replay was no better with it"
-                return Feedback(kept=True, learned=False, why=why, effect=effect)
-            log.put_step(person_id, no, wall_s, step)
-        return Feedback(kept=True, learned=True, why="", effect=effect)
+            if why is None:
+                why = _learn(writing, person_id, no, log.last_step(person_id), wall_s)
+        return Feedback(kept=True, learned=not why, why=why, effect=effect)
+
+
+def _learn(
+    writing: WriteTransaction, person_id: str, no: int, before: LearningStep | None, wall_s: float
+) -> str:
+    """Fit a step to all of a person's feedback, up to entry ``no``; return why there is none."""
+    log = writing.feedback
+    everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
+    entries = log.entries(person_id, everywhere.partitions)
+    guard, step = fit_step(entries, find_profile(LEARNING_PROFILE), before)
+    if guard is None:
+        return f"no step before {MIN_QUESTIONS} questions with something to prefer"
+    log.put_guard(no, guard.to_json())
+    if step is None:
+        return "the replay was no better with it"
+    log.put_step(person_id, no, wall_s, step)
+    return ""
 
 
 def fit_step(
@@ -206,19 +212,10 @@ def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -
 
     None is made where that is too little, and the shipped weights rank again.
     """
-    shipped = find_profile(LEARNING_PROFILE)
-    feedback = writing.feedback
     for person_id in sorted(people):
-        last = feedback.drop_steps(person_id)
-        if last is None:
-            continue
-        everywhere = _scope(writing, RecallContext(person_id=person_id), wall_s)
-        entries = feedback.entries(person_id, everywhere.partitions)
-        guard, step = fit_step(entries, shipped, None)
-        if guard is not None:
-            feedback.put_guard(last, guard.to_json())
-        if step is not None:
-            feedback.put_step(person_id, last, wall_s, step)
+        last = writing.feedback.drop_steps(person_id)
+        if last is not None:
+            _learn(writing, person_id, last, None, wall_s)
 
 
 def _scope(tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
-import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
+from family_recall.recall.candidates import Ranked
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
-from family_recall.recall.ranking.best_passage import BestPassage, best_passages
 from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
 from family_recall.recall.ranking.distinct import without
 from family_recall.recall.ranking.ranker import contributions, weights_by_name
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
-from family_recall.recall.ranking.reranker import first_was_read
+from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
-from family_recall.recall.scoring import Ranked
 from family_recall.recall.stated_facts import stated_facts
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
 from family_recall.store.memory_queries import Rows
 from family_recall.store.words import find_stems
-from family_recall.types import Answer, Hit, IdArray, Rationale, RepliedTo, Result
+from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.records import later
 from family_recall.types.relation_result import facts_of, related_confidence
@@ -36,85 +33,54 @@ from family_recall.types.timeline import Period, periods
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
 
 
-class _Provenance(NamedTuple):
-    """Where results came from, by row id, and the question's stems."""
-
-    paths: Mapping[int, Rationale]
-    sources: Mapping[int, str]
-    best_passages: Mapping[int, BestPassage]
-    replied_to: Mapping[int, RepliedTo]
-    stems: Collection[str]
-
-
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     """Turn the best of a ranking into results with reasons, and freeze the trace."""
-    context = ranked.context
+    context, plan, ctx = ranked.context, ranked.context.plan, ranked.context.request.ctx
     with trace.span("answer", len(ranked.ranking)) as span:
         ranked, by_id = _loaded(ranked)
-        ranking = ranked.ranking
+        ranking, certainty = ranked.ranking, ranked.certainty
         rejected = rejected_among(ranking, ranking.order)
         some_rejected = bool(rejected.any())
-        chosen = ranking.order[: context.request.ctx.top_k]
-        if some_rejected and (
-            context.plan.strategy == "TIMELINE" or context.plan.breadth == "about"
-        ):
+        chosen = ranking.order[: ctx.top_k]
+        moments: dict[int, float] = {}
+        if some_rejected and (plan.strategy == "TIMELINE" or plan.breadth == "about"):
             # In the order of time, or among all that is known, the last place says little.
             chosen = chosen[~rejected[: len(chosen)]]
-        if context.plan.strategy == "TIMELINE":
-            chosen = _in_order_of_time(context, ranking, chosen)
-        stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
+        if plan.strategy == "TIMELINE":
+            moments = _moments(context)
+            chosen = _in_order_of_time(moments, ranking, chosen)
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
-        confidence = ranked.certainty.confidences(ranking.score[chosen])
+        confidence = certainty.confidences(ranking.score[chosen])
         if some_rejected:
             confidence = np.where(
                 rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
             )
         if ranked.uncovered:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
-        provenance = _Provenance(
-            paths=rationales(context, ranked.pool.graph, ranking, chosen),
-            sources=_sources(ranked.pool, by_id),
-            best_passages=best_passages(context, {memory.id: memory.text for memory in stored}),
-            replied_to=_replied_to(ranked, chosen),
-            stems=frozenset([stem for _, stem in context.plan.terms]),
-        )
-        scores = np.vecdot(ranking.features[chosen].astype(np.float64), ranking.weights)
-        each = zip(stored, chosen.tolist(), scores.tolist(), confidence.tolist(), strict=True)
-        made = (
-            _result(rank, *columns, ranking, provenance)
-            for rank, columns in enumerate(each, start=1)
-        )
-        results = tuple(_while_time_lasts(made, len(chosen), context, trace))
+        results = _results(ranked, by_id, chosen, confidence, trace)
         chosen = chosen[: len(results)]
         span.n_out = len(results)
         trace.counts["candidates"] = len(ranking.rows)
         trace.counts["visible"] = context.snapshot.n_current(context.scope)
         best = max((result.confidence for result in results), default=0.0)
-        relations = context.plan.relations
-        related = related_confidence(relations)
-        best = max(best, related)
+        best = max(best, related_confidence(plan.relations))
         # Where something was rejected, what was thought to answer it may be just that.
-        answerable = ranked.certainty.answerable if results and not some_rejected else 0.0
-        answerable = max(answerable, best)
+        answerable = certainty.answerable if results and not some_rejected else 0.0
         status = status_of(best)
         facts: dict[str, str] = {}
         if status != "no_match":
             stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
-            facts = facts_of(relations) | stated
-        timeline: tuple[Period, ...] = ()
-        if context.plan.strategy == "TIMELINE":
-            timeline = _timeline(context, ranking.rows.ids[chosen], results, now)
-    ctx = context.request.ctx
+            facts = facts_of(plan.relations) | stated
     return Answer(
         query_text=context.request.query_text,
         results=results,
         status=status,
         confidence=best,
-        answerable=answerable,
+        answerable=max(answerable, best),
         uncovered=ranked.uncovered if results else (),
-        strategy=context.plan.strategy,
+        strategy=plan.strategy,
         mode=context.mode,
         profile=ctx.profile,
         now=now,
@@ -129,15 +95,80 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
                 for source, run in ranked.pool.runs.items()
             },
             weights=weights_by_name(ranking),
-            decided_by=ranked.certainty.decided_by,
-            evidence={name: round(value, 6) for name, value in ranked.certainty.evidence.items()},
+            decided_by=certainty.decided_by,
+            evidence={name: round(value, 6) for name, value in certainty.evidence.items()},
         ),
         facts=facts,
-        timeline=timeline,
-        relations=relations,
+        timeline=_timeline(context, moments, ranking.rows.ids[chosen], results, now),
+        relations=plan.relations,
         changed=_changes(ranking, chosen, now.tzinfo),
         completeness=_completeness(ranked, len(results)),
     )
+
+
+def _results(
+    ranked: Ranked,
+    by_id: Mapping[int, MemoryRow],
+    chosen: IdArray,
+    confidence: FloatArray,
+    trace: TraceBuilder,
+) -> tuple[Result, ...]:
+    """Make the first page of results, and more of them until the time is up."""
+    context, ranking = ranked.context, ranked.ranking
+    doc_ids, page, n = ranking.rows.doc_ids, context.config.usual_top_k, len(chosen)
+    paths = rationales(context, ranked.pool.graph, ranking, chosen)
+    sources = _sources(ranked.pool, by_id)
+    stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
+    passages = best_passages(context, {memory.id: memory.text for memory in stored})
+    replied_to = _replied_to(ranked, chosen)
+    stems = frozenset([stem for _, stem in context.plan.terms])
+    weights, features = ranking.weights, ranking.features
+    scores = np.vecdot(features[chosen].astype(np.float64), weights)
+    columns = zip(stored, chosen.tolist(), scores.tolist(), confidence.tolist(), strict=True)
+    results: list[Result] = []
+    for memory, row, score, probability in columns:
+        done = len(results)
+        if (
+            done >= page
+            and (done - page) % _RESULTS_AT_ONCE == 0
+            and trace.deadline.remaining_ms() <= 0.0
+        ):
+            trace.skip("answer", "stopped", f"no time for more than {done} results", n - done)
+            break
+        best, successor = passages.get(memory.id), ranking.superseded_by.get(row)
+        words = functools.partial(find_stems, memory.text, stems)
+        result = Result(
+            rank=done + 1,
+            doc_id=memory.doc_id,
+            score=score,
+            confidence=probability,
+            text=memory.text,
+            space_id=memory.space_id,
+            kind=memory.kind,
+            author=memory.author,
+            title=memory.title,
+            session_id=memory.session_id,
+            url=memory.url,
+            section=memory.section,
+            occurred_at=memory.occurred_at,
+            superseded=memory.superseded_s is not None,
+            source=sources[memory.id],
+            contributions=later(functools.partial(contributions, features[row], weights)),
+            highlights=(best.passage,) if best else later(words),
+            passage=best.passage if best else None,
+            sentence=best.sentence if best else None,
+            rationale=paths.get(memory.id),
+            fact_key=memory.fact_key,
+            fact_value=memory.fact_value,
+            superseded_by=None if successor is None else doc_ids[successor.row],
+            superseded_because=None if successor is None else successor.reason,
+            copies=tuple([doc_ids[copy] for copy in ranking.duplicates.get(row, ())]),
+            author_name=memory.author_name,
+            reply_to=replied_to.get(row),
+            rank_by_score=ranking.rank_by_score.get(row),
+        )
+        results.append(result)
+    return tuple(results)
 
 
 def _hits(run: Run, rows: Rows) -> list[Hit]:
@@ -149,19 +180,6 @@ def _hits(run: Run, rows: Rows) -> list[Hit]:
         for rank, (memory, score) in enumerate(found, start=1)
         if memory in doc_ids
     ]
-
-
-def _while_time_lasts(
-    made: Iterator[Result], n: int, context: QueryContext, trace: TraceBuilder
-) -> Iterator[Result]:
-    """Yield the first page of n results, and more of them until the time is up."""
-    page = context.config.usual_top_k
-    yield from itertools.islice(made, page)
-    for done in range(page, n, _RESULTS_AT_ONCE):
-        if trace.deadline.remaining_ms() <= 0.0:
-            trace.skip("answer", "stopped", f"no time for more than {done} results", n - done)
-            return
-        yield from itertools.islice(made, _RESULTS_AT_ONCE)
 
 
 def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, MemoryRow]]:
@@ -204,12 +222,17 @@ def _changes(ranking: Ranking, shown: IdArray, zone: dt.tzinfo | None) -> tuple[
     )
 
 
-def _in_order_of_time(context: QueryContext, ranking: Ranking, chosen: IdArray) -> IdArray:
-    """Sort chosen rows by the moment at which they lie in the time asked about.
+def _moments(context: QueryContext) -> dict[int, float]:
+    """Return the moment of everything that lies in the time asked about, by row id.
 
     That of an appointment is when it takes place, and not when it was told.
     """
-    moments = _moments(context)
+    occurred = context.snapshot.occurred(context.scope)
+    return dict(zip(occurred.ids.tolist(), occurred.moments_s.tolist(), strict=True))
+
+
+def _in_order_of_time(moments: Mapping[int, float], ranking: Ranking, chosen: IdArray) -> IdArray:
+    """Sort chosen rows by their moments."""
     occurred = ranking.rows.occurred_s[chosen].tolist()
     ids = ranking.rows.ids[chosen].tolist()
     in_time = [moments.get(memory, moment) for memory, moment in zip(ids, occurred, strict=True)]
@@ -217,13 +240,16 @@ def _in_order_of_time(context: QueryContext, ranking: Ranking, chosen: IdArray) 
 
 
 def _timeline(
-    context: QueryContext, ids: IdArray, results: Sequence[Result], now: dt.datetime
+    context: QueryContext,
+    moments: Mapping[int, float],
+    ids: IdArray,
+    results: Sequence[Result],
+    now: dt.datetime,
 ) -> tuple[Period, ...]:
     """Return the days, weeks or months of the time asked about, up to now or of what is to come.
 
     ``ids`` (n,) are the row ids of the ``results``.
     """
-    moments = _moments(context)
     if context.plan.timespan_s is None or not moments:
         return ()
     start, end = context.plan.timespan_s
@@ -241,58 +267,6 @@ def _timeline(
         if memory in moments
     ]
     return periods(day(start), day(last - 1.0), map(day, moments.values()), dated)
-
-
-def _moments(context: QueryContext) -> dict[int, float]:
-    """Return the moment of everything that lies in the time asked about, by row id."""
-    occurred = context.snapshot.occurred(context.scope)
-    return dict(zip(occurred.ids.tolist(), occurred.moments_s.tolist(), strict=True))
-
-
-def _result(
-    rank: int,
-    memory: MemoryRow,
-    row: int,
-    score: float,
-    confidence: float,
-    ranking: Ranking,
-    provenance: _Provenance,
-) -> Result:
-    best = provenance.best_passages.get(memory.id)
-    successor = ranking.superseded_by.get(row)
-    doc_ids = ranking.rows.doc_ids
-    features, weights = ranking.features[row], ranking.weights
-    stems, text = provenance.stems, memory.text
-    return Result(
-        rank=rank,
-        doc_id=memory.doc_id,
-        score=score,
-        confidence=confidence,
-        text=text,
-        space_id=memory.space_id,
-        kind=memory.kind,
-        author=memory.author,
-        title=memory.title,
-        session_id=memory.session_id,
-        url=memory.url,
-        section=memory.section,
-        occurred_at=memory.occurred_at,
-        superseded=memory.superseded_s is not None,
-        source=provenance.sources[memory.id],
-        contributions=later(lambda: contributions(features, weights)),
-        highlights=(best.passage,) if best else later(lambda: find_stems(text, stems)),
-        passage=best.passage if best else None,
-        sentence=best.sentence if best else None,
-        rationale=provenance.paths.get(memory.id),
-        fact_key=memory.fact_key,
-        fact_value=memory.fact_value,
-        superseded_by=None if successor is None else doc_ids[successor.row],
-        superseded_because=None if successor is None else successor.reason,
-        copies=tuple([doc_ids[copy] for copy in ranking.duplicates.get(row, ())]),
-        author_name=memory.author_name,
-        reply_to=provenance.replied_to.get(row),
-        rank_by_score=ranking.rank_by_score.get(row),
-    )
 
 
 def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:

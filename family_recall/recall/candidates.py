@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.recall.dataflow import QueryContext, Run
+from family_recall.recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Ranking, Run
 from family_recall.recall.ranking import calibration
+from family_recall.recall.ranking.calibration import Certainty, certain
 from family_recall.recall.ranking.distinct import deduplicate
+from family_recall.recall.ranking.features import compute
 from family_recall.recall.ranking.profiles import QUOTED
+from family_recall.recall.ranking.ranker import rank
 from family_recall.recall.ranking.replies import find_replies
+from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
-from family_recall.recall.scoring import Ranked, affordable_pool, reciprocal_rank_fusion, score
 from family_recall.recall.sources import search as searching
 from family_recall.recall.sources.graph import graph
+from family_recall.store.memory_queries import Rows
+from family_recall.store.vector_search import TokenVectors
+from family_recall.types import FloatArray
 
 FEWEST_DISTINCT = 0.5
 """Share of the candidate pool below which copies have displaced other candidates."""
@@ -23,6 +32,21 @@ N_EXEMPLARS = 4
 
 FEWEST_EXEMPLARS = 2
 """Fewer say nothing about what they have in common."""
+
+_SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """A ranking with what it was made from, and how sure it is.
+
+    ``uncovered`` names what the question names and the first candidate says nothing about.
+    """
+
+    context: QueryContext
+    pool: Pool
+    ranking: Ranking
+    certainty: Certainty = certain(0.0)
+    uncovered: tuple[str, ...] = ()
 
 
 def search(run: Runner, context: QueryContext, words: Run, quoted: Run) -> Ranked:
@@ -123,3 +147,166 @@ def gather(run: Runner, ranked: Ranked) -> Ranked:
         return replace(ranked, context=around, pool=wider, ranking=scored)
 
     return run.run("gather", n, around_them, ranked)
+
+
+def reciprocal_rank_fusion(
+    runs: Sequence[Run], *, rrf_k: int, limit: int | None = None, graph: GraphRun = NO_GRAPH
+) -> Pool:
+    """Fuse runs by rank alone: ``Σ 1 / (k + rank)``, ranks counted from 1.
+
+    A memory several sources find outranks one that a single source puts first: with k = 60,
+    ranks 1, 2 and 2 give 0.0487 and a lone rank 1 gives 0.0164.
+
+    Args:
+        runs: At most one per source; ids are unique within a run.
+        rrf_k: Smooths the difference between ranks, 1 or more.
+        limit: Size of the pool; all candidates, when left out.
+        graph: What the graph found, which the pool carries along.
+
+    Returns:
+        The pool, best first; ties go to the lower id.
+
+    Source: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
+    """
+    ids, which = np.unique(np.concatenate([run.ids for run in runs]), return_inverse=True)
+    shares = [1.0 / (rrf_k + np.arange(1.0, len(run) + 1)) for run in runs]
+    fused = np.bincount(which, np.concatenate(shares), len(ids))
+    best = (-fused).argsort(kind="stable")[:limit]  # ties by id, as `ids` ascends
+    return Pool(
+        ids=ids[best],
+        rrf=fused[best].astype(np.float32),
+        runs={run.source: run for run in runs},
+        graph=graph,
+    )
+
+
+def affordable_pool(run: Runner, context: QueryContext) -> int:
+    """Return how many candidates to score: all there is room for, or those that time pays for."""
+    wanted = context.pool_size(context.config.candidate_pool)
+    size = min(wanted, max(run.affordable("score"), run.config.fewest_candidates))
+    if size < wanted:
+        left_ms = max(run.deadline.remaining_ms(), 0.0)
+        detail = f"no time for more, {left_ms:.1f} ms left"
+        run.trace.skip("score", "no_time", detail, wanted - size)
+    return size
+
+
+def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
+    """Load the candidates, compare them with the question, and order them.
+
+    A candidate that is gone has no row. What candidates mention is looked up where the question
+    names it and the profile weighs it.
+    """
+    snapshot, scope, plan = context.snapshot, context.scope, context.plan
+    with run.trace.span("load", len(pool.ids)) as span:
+        rows = snapshot.rows(pool.ids, scope)
+        n = span.n_out = len(rows)
+    cosines: FloatArray | None = None
+    question, model_id = context.question, context.model_id
+    if question is not None and model_id is not None:
+        with run.trace.span("cosines", n) as span:
+            span.n_out = n
+            cosines = run.look_up(
+                "cosines",
+                lambda: snapshot.cosines(question.pooled, model_id, rows.ids, scope),
+                None,
+            )
+    closest = late_interaction(run, context, rows)
+    with run.trace.span("features", n) as span:
+        span.n_out = n
+        weighs = context.profile.weights.get
+        mentions: list[tuple[int, int]] = []
+        entities = [entity.id for entity in plan.entities]
+        if entities and n and weighs("entities"):
+            mentions = run.look_up(
+                "mentions", lambda: snapshot.mentions(rows.ids, entities, scope), mentions
+            )
+        times = NO_MENTIONS
+        if plan.timespan_s is not None and weighs("temporal_match"):
+            times = run.look_up("times", lambda: snapshot.mentioned_times(rows.ids, scope), times)
+        weights = context.question_weights
+        matched = None if closest is None or weights is None else max_sim(closest, weights)
+        values = compute(pool, rows, matched, cosines, mentions, context, times)
+    with run.trace.span("rank", n) as span:
+        ranking = rank(rows, values, context.profile, closest)
+        span.n_out = len(ranking)
+    return ranking
+
+
+def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
+    """Match the question's tokens with each candidate's, (n, q); None if that did not run."""
+    question, model_id, weights = context.question, context.model_id, context.question_weights
+    n = len(rows)
+    if question is not None and question.tokens.shape[1] == 0:
+        run.trace.skip("late_interaction", "no_model", f"{model_id} has no token vectors", n)
+        return None
+    if question is None or model_id is None or weights is None:
+        return None
+    if not run.can_start("late_interaction", n):
+        return None
+
+    def match() -> FloatArray:
+        tokens = context.snapshot.token_vectors(model_id, rows.ids, context.scope)
+        return closest_tokens(question.tokens, weights, tokens, n)
+
+    return run.run("late_interaction", n, match, None)
+
+
+def closest_tokens(
+    question: FloatArray, weights: FloatArray, tokens: TokenVectors, n_rows: int
+) -> FloatArray:
+    """Return the cosine of each question token and the closest token of each memory.
+
+    Of a long memory, that of its beginning or of the passage that matches best.
+
+    Args:
+        question: Shape (q, d), unit rows.
+        weights: Shape (q,), the weight of each question token, 0 or more.
+        tokens: The memories' token vectors, unit rows of the same d.
+        n_rows: Number of memories.
+
+    Returns:
+        Shape (n_rows, q), in [0, 1], negative cosines as 0; NaN for a memory without token vectors.
+    """
+    closest = np.full((n_rows, len(question)), np.nan, np.float32)
+    if not len(tokens.rows):
+        return closest
+    products = np.maximum.reduceat(_products(question, tokens.vectors), tokens.starts, axis=1)
+    products = np.minimum(np.maximum(products, 0.0), 1.0)
+    rows = tokens.rows
+    if (rows[1:] <= rows[:-1]).any():  # passages: the best of each memory is written last
+        worst_first = weights.dot(products).argsort(kind="stable")
+        rows, products = rows[worst_first], products[:, worst_first]
+    closest[rows] = products.T
+    return closest
+
+
+def max_sim(closest: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted mean, over question tokens, of the cosine of the closest token.
+
+    ``Σ w·max(0, max cos) / Σ w``: shape (n,), in [0, 1]; NaN for a memory without token vectors,
+    and all NaN if all weights are 0.
+
+    Source: Khattab & Zaharia, ColBERT, SIGIR 2020, doi:10.1145/3397271.3401075, with weights.
+    """
+    total = float(weights.sum())
+    if total <= 0.0:
+        return np.full(len(closest), np.nan, np.float32)
+    with np.errstate(invalid="ignore"):  # what has no tokens is NaN
+        scores: FloatArray = np.minimum(closest.dot(weights) / np.float32(total), np.float32(1.0))
+    return scores
+
+
+def _products(question: FloatArray, tokens: FloatArray) -> FloatArray:
+    """Return all inner products (q, t), computed in chunks on one thread.
+
+    OpenBLAS spreads a larger product over every core. On a busy device its threads wait for each
+    other: 9 ms instead of 0.2.
+    """
+    q, d = question.shape
+    chunk = max(_SINGLE_THREADED // max(q * d, 1), 1)
+    products = np.empty((q, len(tokens)), np.float32)
+    for start in range(0, len(tokens), chunk):
+        rows = tokens[start : start + chunk]
+        np.matmul(question, rows.T, out=products[:, start : start + chunk])
+    return products

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from family_recall.recall.candidates import Ranked
 from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Ranking
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import contributions
-from family_recall.recall.scoring import Ranked
 from family_recall.recall.sources.graph import paths_to, strongest_links
 from family_recall.types import Answer, Contribution, IdArray, Rationale, Result
 

@@ -11,9 +11,9 @@ import pytest
 
 from family_recall import FamilyRecall, Grant, Memory, Person, RecallContext, Relation, Space
 from family_recall.config import RecallConfig
+from family_recall.recall.candidates import reciprocal_rank_fusion
 from family_recall.recall.dataflow import Run
 from family_recall.recall.ranking.profiles import OPENING, profiles
-from family_recall.recall.scoring import reciprocal_rank_fusion
 from tests.conftest import (
     HOME,
     NOW,

@@ -11,10 +11,10 @@ import pytest
 
 from family_recall import Memory, Relation
 from family_recall.config import RecallConfig
+from family_recall.recall.candidates import reciprocal_rank_fusion
 from family_recall.recall.dataflow import Run, Subgraph
 from family_recall.recall.ranking import bm25
 from family_recall.recall.ranking.profiles import find_profile, profiles
-from family_recall.recall.scoring import reciprocal_rank_fusion
 from family_recall.recall.sources import graph
 from family_recall.recall.sources.graph import dampen_hubs
 from family_recall.recall.sources.graph_engine import personalized_pagerank

@@ -1,8 +1,9 @@
-"""The cross-encoder reads the best candidates: its probability is one more feature of the score."""
+"""The cross-encoder reads the best candidates, and of a long one its best passage."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,17 +11,22 @@ from family_recall.deadline import has_stopped
 from family_recall.encoders.base import PairScorer, batch_size_of, scores_of
 from family_recall.errors import ModelError
 from family_recall.recall.dataflow import QueryContext, Ranking
-from family_recall.recall.ranking.best_passage import readings
+from family_recall.recall.ranking.bm25 import inverse_document_frequency
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import rescored
 from family_recall.recall.runner import Runner, question_tokens
-from family_recall.types import SkipReason
+from family_recall.store.passages import Span, as_read, passages, sentences
+from family_recall.store.vector_search import PassageVectors
+from family_recall.store.words import find_stems
+from family_recall.types import FloatArray, IdArray, SkipReason
 
 TEMPERATURE = 2.0
 """Divides the logits, so that a confident model does not outweigh all other features."""
 
 _USUALLY_READ = 2  # texts that are loaded at first, or a batch; the others if it comes to them
 _READ = INDEX["cross_encoder"]
+_MAY_BE_LONG = 1_000  # characters of a text without vectors whose length is looked at
+_WORDS, _COSINE = 0.5, 0.5  # beside MaxSim's 1; each in [0, 1]
 
 
 def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -85,7 +91,7 @@ def _with_best_read(
 
     def read() -> Ranking:
         nonlocal n_read, ended
-        passages: dict[int, str] = {}
+        texts: dict[int, str] = {}
         logits: dict[int, float] = {}
         features, leader = ranking.features.copy(), -np.inf
         for place, row in enumerate(best):
@@ -96,14 +102,14 @@ def _with_best_read(
                 more = best[:loaded_first] if place == 0 else best[place:]
                 loaded = readings(context, ranking.rows.ids[more])
                 ids = ranking.rows.ids[more].tolist()
-                passages |= {
+                texts |= {
                     row: loaded[id_] for row, id_ in zip(more, ids, strict=True) if id_ in loaded
                 }
-            if row not in passages:
+            if row not in texts:
                 continue
             if row not in logits:
-                ahead = [at for at in best[place:] if at in passages][:batch_size]
-                logits |= _read(run, context, scorer, {at: passages[at] for at in ahead})
+                ahead = [at for at in best[place:] if at in texts][:batch_size]
+                logits |= _read(run, context, scorer, {at: texts[at] for at in ahead})
             if row not in logits:
                 break
             features[row, _READ] = probability(logits[row])
@@ -125,15 +131,15 @@ def _with_best_read(
 
 
 def _read(
-    run: Runner, context: QueryContext, scorer: PairScorer, passages: Mapping[int, str]
+    run: Runner, context: QueryContext, scorer: PairScorer, texts: Mapping[int, str]
 ) -> dict[int, float]:
     """Return the logit of each passage, read in one run; none if there is no time for the first.
 
     If there is no time for all, the first half is read, or the first half of that. A run is priced
     by its number of tokens, padding included, and learned at once.
     """
-    question, rows = context.searched_text, list(passages)
-    lengths = [scorer.count_tokens(question, passage) for passage in passages.values()]
+    question, rows = context.searched_text, list(texts)
+    lengths = [scorer.count_tokens(question, passage) for passage in texts.values()]
     while rows and run.refusal("rerank", len(rows) * max(lengths[: len(rows)])) is not None:
         del rows[len(rows) // 2 :]
     if not rows:
@@ -141,7 +147,7 @@ def _read(
     start_ms = run.deadline.elapsed_ms()
     logits: dict[int, float] = {}
     try:
-        scores = scores_of(scorer, question, [passages[row] for row in rows])
+        scores = scores_of(scorer, question, [texts[row] for row in rows])
         logits.update(zip(rows, scores, strict=True))
     except ModelError:
         if not has_stopped():
@@ -149,3 +155,120 @@ def _read(
     n_tokens = len(rows) * max(lengths[: len(rows)])
     run.costs.observe("rerank", n_tokens, run.deadline.elapsed_ms() - start_ms)
     return logits
+
+
+@dataclass(frozen=True, slots=True)
+class BestPassage:
+    """The passage of a text that is closest to a question, and its closest sentence."""
+
+    passage: Span
+    sentence: Span
+
+
+def best_passages(context: QueryContext, texts: Mapping[int, str]) -> dict[int, BestPassage]:
+    """Find the best passage of those memories, of the given ones, that have passages.
+
+    By the vectors of the passages and the question's words in them; by the words alone if there
+    are no vectors. Ties go to the earlier passage.
+
+    Args:
+        context: The question.
+        texts: By row id, memories in scope.
+    """
+    ids = np.array([*texts], np.int64)
+    vectors = _vectors(context, ids)
+    best = {}
+    for memory, text in texts.items():
+        if memory in vectors or len(text) > _MAY_BE_LONG:
+            spans = passages(text)
+            if spans:
+                best[memory] = _best_of(context, text, spans, vectors.get(memory))
+    return best
+
+
+def readings(context: QueryContext, ids: IdArray) -> dict[int, str]:
+    """Return what the cross-encoder reads of some memories: the best passage of a long one."""
+    loaded = context.snapshot.authors_and_texts(ids, context.scope)
+    best = best_passages(context, {memory: text for memory, (_, text) in loaded.items()})
+    read = {}
+    for memory, (author, text) in loaded.items():
+        start, end = best[memory].passage if memory in best else (0, len(text))
+        read[memory] = as_read(author, text[start:end])
+    return read
+
+
+def _vectors(context: QueryContext, ids: IdArray) -> dict[int, PassageVectors]:
+    if context.question is None or context.model_id is None:
+        return {}
+    try:
+        return context.snapshot.passage_vectors(context.model_id, ids, context.scope)
+    except Exception:  # noqa: BLE001 -- the search for vectors has said what is wrong with them
+        return {}
+
+
+def _best_of(
+    context: QueryContext, text: str, spans: Sequence[Span], vectors: PassageVectors | None
+) -> BestPassage:
+    words = _words(context, text)
+    scores = _WORDS * _coverage(words, spans)
+    tokens: Sequence[FloatArray] = ()
+    if context.question is not None and vectors is not None and len(vectors.pooled) == len(spans):
+        scores += _COSINE * vectors.pooled.dot(context.question.pooled)
+        tokens = vectors.tokens
+        if tokens:
+            scores += np.array([_closeness(context, [each])[0] for each in tokens])
+    number = int(np.argmax(scores))
+    start, end = spans[number]
+    parts = [(start + first, start + last) for first, last in sentences(text[start:end])]
+    scores = _WORDS * _coverage(words, parts)
+    if tokens:
+        scores += _closeness(context, _by_sentence(text, parts, tokens[number]))
+    return BestPassage(spans[number], parts[int(np.argmax(scores))])
+
+
+def _words(context: QueryContext, text: str) -> dict[str, tuple[float, list[int]]]:
+    """Return the question's words that stand in a text: weight, and where, by stem."""
+    idf = inverse_document_frequency(context.plan.statistics)
+    weights = {
+        stem: float(weight) for (_, stem), weight in zip(context.plan.terms, idf, strict=True)
+    }
+    words: dict[str, tuple[float, list[int]]] = {}
+    for start, end in find_stems(text, frozenset(weights)):
+        for _, stem in context.snapshot.stems(text[start:end]):
+            if stem in weights:
+                words.setdefault(stem, (weights[stem], []))[1].append(start)
+    return words
+
+
+def _coverage(words: Mapping[str, tuple[float, list[int]]], spans: Sequence[Span]) -> FloatArray:
+    """Return, for each span, the share of the found words that stand in it, by their weights."""
+    covered = np.zeros(len(spans), np.float32)
+    total = sum(weight for weight, _ in words.values())
+    for weight, places in words.values():
+        for number, (start, end) in enumerate(spans):
+            if any(start <= place < end for place in places):
+                covered[number] += weight / total
+    return covered
+
+
+def _closeness(context: QueryContext, tokens: Sequence[FloatArray]) -> FloatArray:
+    """Return MaxSim between the question's tokens and those of each part, in [0, 1]."""
+    closeness = np.zeros(len(tokens), np.float32)
+    weights = context.question_weights
+    if context.question is None or weights is None or not weights.sum() > 0.0:
+        return closeness
+    for number, of_part in enumerate(tokens):
+        if len(of_part):
+            closest = context.question.tokens.dot(of_part.T).max(axis=1)
+            closeness[number] = weights.dot(np.maximum(closest, 0.0)) / weights.sum()
+    return closeness
+
+
+def _by_sentence(text: str, parts: Sequence[Span], tokens: FloatArray) -> list[FloatArray]:
+    """Divide a passage's tokens among its sentences, by how many letters and digits each has.
+
+    Where a token stands in the text is not stored; this is off by a token or two.
+    """
+    sizes = [sum(map(str.isalnum, text[start:end])) for start, end in parts]
+    ends = np.rint(np.cumsum(sizes) / max(sum(sizes), 1) * len(tokens)).astype(np.int64)
+    return np.split(tokens, ends[:-1])

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.config import HALF_LIFE_DAYS, RecallConfig
+from family_recall.recall.candidates import closest_tokens, max_sim, reciprocal_rank_fusion
 from family_recall.recall.dataflow import Run
 from family_recall.recall.ranking.bm25 import attainable, okapi
 from family_recall.recall.ranking.distinct import maximal_marginal_relevance, normalised
 from family_recall.recall.ranking.features import FEATURES, INDEX
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.recall.ranking.temporal import half_life_decay
-from family_recall.recall.scoring import closest_tokens, max_sim, reciprocal_rank_fusion
 from family_recall.store.vector_search import TokenVectors
 from family_recall.types import FloatArray, Scope
 from tests.conftest import NOW, found, move_in, open_home, recall, remember, store_of

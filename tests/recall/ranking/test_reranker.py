@@ -15,9 +15,8 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import PairScorer
 from family_recall.encoders.transformer import CrossEncoder
 from family_recall.recall.dataflow import QueryContext
-from family_recall.recall.ranking.best_passage import readings
 from family_recall.recall.ranking.profiles import profiles
-from family_recall.recall.ranking.reranker import _read
+from family_recall.recall.ranking.reranker import _read, readings
 from family_recall.types import IdArray
 from tests.conftest import TinyScorer, open_home
 from tests.encoders.conftest import ID_WEIGHT, models
