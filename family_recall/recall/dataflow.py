@@ -227,6 +227,13 @@ class PathStep(NamedTuple):
     kind: str
 
 
+class Boost(NamedTuple):
+    """How much the graph raises a memory, in [0, 1], and the path from an entity to it."""
+
+    value: float
+    path: tuple[PathStep, ...]
+
+
 class Subgraph(msgspec.Struct, frozen=True):
     """Some nodes (n,), and the edges among them; ``ends`` number the nodes."""
 
@@ -240,13 +247,13 @@ class GraphRun(msgspec.Struct, frozen=True):
     """A run of the graph, with the subgraph it came from.
 
     ``reset`` (s,), 0 or more: how strongly the walk starts at each seed, which are the first nodes.
-    ``bias`` in [0, 1] by node: how surely a memory is linked to what the question names.
+    ``bias`` by node: how surely a memory is linked to what the question names.
     """
 
     run: Run
     subgraph: Subgraph | None = None
     reset: FloatArray | None = None
-    bias: Mapping[int, float] = msgspec.field(default_factory=dict)
+    bias: Mapping[int, Boost] = msgspec.field(default_factory=dict)
 
 
 NO_GRAPH = GraphRun(Run.empty("graph"))

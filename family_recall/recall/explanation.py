@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from family_recall.recall.candidates import Ranked
 from family_recall.recall.dataflow import GraphRun, PathStep, QueryContext, Ranking
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import contributions
-from family_recall.recall.sources.graph import paths_to, strongest_links
+from family_recall.recall.sources.graph import paths_to
 from family_recall.types import Answer, Contribution, IdArray, Rationale, Result
 
 Verdict = Literal["returned", "outranked", "duplicate", "not_found"]
@@ -213,7 +213,8 @@ def rationales(
     if amounts.any():
         raised = set(ids[amounts.any(axis=1)].tolist())
         paths |= paths_to(graph, raised, damping=context.config.ppr_damping)
-        paths |= _scored_links(context, graph, set(ids[amounts[:, 0] != 0.0].tolist()))
+        biased = ids[amounts[:, 0] != 0.0].tolist()
+        paths |= {memory: graph.bias[memory].path for memory in biased if memory in graph.bias}
     if not paths:
         return {}
     nodes = np.array(sorted({link.node for path in paths.values() for link in path}), np.int64)
@@ -221,18 +222,6 @@ def rationales(
     stated = _stated_in(context, nodes[nodes < 0])
     told = {memory: _rationale(path, names, stated) for memory, path in paths.items()}
     return {memory: reason for memory, reason in told.items() if reason is not None}
-
-
-def _scored_links(
-    context: QueryContext, graph: GraphRun, memories: Collection[int]
-) -> dict[int, Sequence[PathStep]]:
-    """Return the link by which each of some memories got its graph bias."""
-    subgraph = graph.subgraph
-    if subgraph is None or not memories:
-        return {}
-    named = [entity.id for entity in context.plan.entities]
-    boosts = strongest_links(subgraph, named, context.plan.asked.intent)
-    return {memory: boosts[memory].path for memory in memories if memory in boosts}
 
 
 def _stated_in(context: QueryContext, entities: IdArray) -> dict[Link, tuple[str, ...]]:
@@ -244,10 +233,8 @@ def _stated_in(context: QueryContext, entities: IdArray) -> dict[Link, tuple[str
     stated: dict[Link, tuple[str, ...]] = {}
     for relation in relations:
         doc_ids = tuple(doc_id for _, doc_id, _ in evidence[relation.no])
-        for ends in (
-            (relation.subject.id, relation.object.id), (relation.object.id, relation.subject.id)
-        ):  # fmt: skip
-            link = (ends[0], relation.relation, ends[1])
+        for one, other in itertools.permutations((relation.subject.id, relation.object.id)):
+            link = (one, relation.relation, other)
             stated[link] = (*stated.get(link, ()), *doc_ids)
     return stated
 
@@ -257,13 +244,10 @@ def _rationale(
     names: Mapping[int, str],
     stated: Mapping[Link, tuple[str, ...]],
 ) -> Rationale | None:
-    """Describe a path through the graph; None where part of it has no name.
+    """Describe a path from a seed to a memory, its last step; None where part of it has no name.
 
-    Args:
-        path: From the seed to the memory; each step is a node and the edge that leads on, the
-            last one the memory itself.
-        names: The name of each node: a doc_id, or an entity's name.
-        stated: The doc_ids of what states each relation.
+    ``names`` are doc_ids and the names of entities; ``stated`` the doc_ids of what states each
+    relation.
     """
     if len(path) < 2 or any(link.node not in names for link in path):
         return None

@@ -123,6 +123,11 @@ def links(*edges: tuple[int, int, float, str]) -> Subgraph:
     )
 
 
+def boosts(*about: Any) -> dict[int, float]:
+    """How much each memory is raised."""
+    return {memory: boost.value for memory, boost in graph_bias(*about).items()}
+
+
 @pytest.mark.parametrize(
     ("edges", "boost"),
     [
@@ -141,7 +146,7 @@ def test_a_boost_is_confidence_times_a_factor_of_the_hop(
 ) -> None:
     """1.0 for one hop, 0.6 for two, whichever way an edge points; the strongest link counts."""
     assert HOP_FACTORS == (1.0, 0.6)
-    assert graph_bias(links(*edges), [ASHA]) == pytest.approx({7: boost})
+    assert boosts(links(*edges), [ASHA]) == pytest.approx({7: boost})
 
 
 def test_a_boost_ends_after_two_hops() -> None:
@@ -151,9 +156,9 @@ def test_a_boost_ends_after_two_hops() -> None:
         (HANNA, 8, 1.0, "mention"), (OTTO, 7, 1.0, "mention"), (7, 9, 1.0, "next"),
     )  # fmt: skip
 
-    assert graph_bias(chain, [ASHA]) == pytest.approx({7: 0.6})
-    assert graph_bias(chain, []) == {}
-    assert graph_bias(chain, [ASHA, HANNA]) == pytest.approx({7: 0.6, 8: 1.0})
+    assert boosts(chain, [ASHA]) == pytest.approx({7: 0.6})
+    assert boosts(chain, []) == {}
+    assert boosts(chain, [ASHA, HANNA]) == pytest.approx({7: 0.6, 8: 1.0})
 
 
 @pytest.mark.parametrize(
@@ -168,11 +173,11 @@ def test_an_intent_walks_the_relations_of_its_list(intent: str, relations: tuple
         graph_ = links((ASHA, OTTO, 1.0, relation), (OTTO, 7, 1.0, "mention"))
 
         for other in RELATIONS_BY_INTENT:
-            reached = graph_bias(graph_, [ASHA], other)
+            reached = boosts(graph_, [ASHA], other)
             assert reached == (pytest.approx({7: 0.6}) if other == intent else {})
-        assert graph_bias(graph_, [ASHA]) == pytest.approx({7: 0.6})
+        assert boosts(graph_, [ASHA]) == pytest.approx({7: 0.6})
     direct = links((ASHA, 7, 1.0, "mention"))
-    assert graph_bias(direct, [ASHA], intent) == {7: 1.0}
+    assert boosts(direct, [ASHA], intent) == {7: 1.0}
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,8 @@ class _Columns(msgspec.Struct, frozen=True):
         bias = self.pool.graph.bias
         if not bias:
             return None
-        return np.array([bias.get(memory, 0.0) for memory in self.rows.ids.tolist()], np.float32)
+        ids = self.rows.ids.tolist()
+        return np.array([bias[id_].value if id_ in bias else 0.0 for id_ in ids], np.float32)
 
     def tier_share(self) -> FloatArray:
         shares = self.context.plan.tier_weights

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from msgspec.structs import replace
 
 from family_recall.recall.dataflow import (
     NO_GRAPH,
+    Boost,
     GraphRun,
     PathStep,
     Pool,
@@ -209,33 +210,15 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
     )
 
 
-class Boost(NamedTuple):
-    """How much the graph raises a memory, in [0, 1], and the path from an entity to it."""
-
-    value: float
-    path: tuple[PathStep, ...]
-
-
 def graph_bias(
     subgraph: Subgraph, entities: Collection[int], intent: str | None = None
-) -> dict[int, float]:
-    """Return the boost of memories in [0, 1], by node: the strongest link counts.
+) -> dict[int, Boost]:
+    """Return the boost of memories by node: the strongest link counts, of equal ones the first.
 
     Args:
         subgraph: The neighbourhood of the seeds.
         entities: Nodes of the entities the question names.
         intent: A key of `RELATIONS_BY_INTENT`; None walks every relation.
-    """
-    boosts = strongest_links(subgraph, entities, intent)
-    return {memory: boost.value for memory, boost in boosts.items()}
-
-
-def strongest_links(
-    subgraph: Subgraph, entities: Collection[int], intent: str | None = None
-) -> dict[int, Boost]:
-    """Return the strongest link of memories by node, of arguments as :func:`graph_bias` has them.
-
-    Of links as strong as each other the first read counts.
     """
     links = _links_of_entities(subgraph)
     allowed = None if intent is None else RELATIONS_BY_INTENT[intent]

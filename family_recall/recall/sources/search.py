@@ -75,7 +75,7 @@ def words_while_encoding(
 
 def words(run: Runner, context: QueryContext) -> Run:
     """Search words, by the BM25 of each visible shard; the rarest alone if time is short."""
-    nothing = Run.empty("lexical")
+    nothing, config = Run.empty("lexical"), context.config
     if run.is_disabled("lexical"):
         return nothing
     n = _matches(context)
@@ -83,22 +83,20 @@ def words(run: Runner, context: QueryContext) -> Run:
     if affordable < n:
         detail = "no time for words that many hold"
         run.trace.skip("lexical", "no_time", detail, n - affordable)
-        config = dataclasses.replace(context.config, lexical_matches=affordable)
-        context, n = replace(context, config=config), affordable
+        config, n = dataclasses.replace(config, lexical_matches=affordable), affordable
+        context = replace(context, config=config)
     # Nothing answers without words: they have some time of their own, however short the budget.
     grace_ms = run.config.words_grace_ms
-    return run.run("lexical", n, lambda: search_words(context), nothing, at_least_ms=grace_ms)
+    pool_size = context.pool_size(config.lexical_pool)
 
+    def match() -> Run:
+        rare, common = chosen_words(context)
+        weights = config.column_weights
+        hits = context.snapshot.match(rare, common, context.scope, pool_size, weights)
+        order = np.lexsort((hits.ids, -hits.scores))
+        return Run("lexical", hits.ids[order], hits.scores[order])
 
-def search_words(context: QueryContext) -> Run:
-    """Return the best matches of each visible shard, scored by that shard's own BM25."""
-    config = context.config
-    rare, common = chosen_words(context)
-    hits = context.snapshot.match(
-        rare, common, context.scope, context.pool_size(config.lexical_pool), config.column_weights
-    )
-    order = np.lexsort((hits.ids, -hits.scores))
-    return Run("lexical", hits.ids[order], hits.scores[order])
+    return run.run("lexical", n, match, nothing, at_least_ms=grace_ms)
 
 
 def chosen_words(context: QueryContext) -> tuple[list[str], list[str]]:
