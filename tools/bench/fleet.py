@@ -185,7 +185,7 @@ def loop_reembed(homes: Path) -> None:
 def loop_doctor(homes: Path) -> None:
     """Do what the step does with nothing around it."""
     for entry in read_catalogue(str(homes)):
-        STEPS["doctor"].do(entry, Options())
+        STEPS["doctor"](entry, Options())
 
 
 def fresh(made: Path, scratch: Path) -> Path:

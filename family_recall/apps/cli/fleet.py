@@ -345,7 +345,7 @@ def _run(
     workers, memory_mib = shared["workers"], shared["memory_mib"]
     ledger = shared["ledger"] or Path(f"fleet-{step}")
     options = fleets.Options(models=shared["folder"], keys=shared["keys"], **about)
-    entries = fleets.read_catalogue(catalogue, datasets=fleets.STEPS[step].datasets)
+    entries = fleets.read_catalogue(catalogue, datasets=step == "eval")
 
     def progress_so_far(_: str, n_done: int, __: int) -> str:
         return f"{n_done:,} of {len(entries):,} households; the same command continues from there"

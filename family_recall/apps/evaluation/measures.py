@@ -6,7 +6,9 @@ They need ir_measures and scipy, the extra ``eval``, which the rest of the libra
 from __future__ import annotations
 
 import importlib.util
+import itertools
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -94,23 +96,13 @@ def auroc(scores: Sequence[float], positive: Sequence[bool]) -> float:
     return float(above / (n_positive * n_negative))
 
 
-class Bin(msgspec.Struct, frozen=True):
-    """One row of a reliability table: confidences in (low, high], the first with its 0.
-
-    ``confidence`` and ``accuracy`` are means over the ``n`` questions in it; None when empty.
-    """
-
-    low: float
-    high: float
-    n: int
-    confidence: float | None
-    accuracy: float | None
-
-
 def reliability(
-    confidences: Sequence[float], correct: Sequence[bool], *, n_bins: int = N_BINS
-) -> tuple[Bin, ...]:
-    """Split [0, 1] into bins of equal width and compare confidence with accuracy in each.
+    confidences: Sequence[float], correct: Sequence[bool], name: str = "accuracy"
+) -> list[dict[str, Any]]:
+    """Split [0, 1] into ten bins of equal width and compare confidence with accuracy in each.
+
+    A row has the bin, ``low`` < confidence ≤ ``high`` (the first with its 0), its ``n`` questions,
+    and over them the mean ``confidence`` and, called ``name``, accuracy; None where it is empty.
 
     Raises:
         ValueError: If a confidence is outside [0, 1].
@@ -121,18 +113,18 @@ def reliability(
     truth = np.asarray(correct, dtype=np.float64)
     if not bool(np.all((promised >= 0.0) & (promised <= 1.0))):
         raise ValueError("confidence must be in [0, 1]")
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    edges = np.linspace(0.0, 1.0, N_BINS + 1)
     bins = np.searchsorted(edges[1:-1], promised)
     table = []
-    for number, (low, high) in enumerate(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
+    for number, (low, high) in enumerate(itertools.pairwise(edges.tolist())):
         inside = bins == number
         n = int(inside.sum())
         means = (float(promised[inside].mean()), float(truth[inside].mean())) if n else (None, None)
-        table.append(Bin(low, high, n, *means))
-    return tuple(table)
+        table.append({"low": low, "high": high, "n": n, "confidence": means[0], name: means[1]})
+    return table
 
 
-def ece(confidences: Sequence[float], correct: Sequence[bool], *, n_bins: int = N_BINS) -> float:
+def ece(confidences: Sequence[float], correct: Sequence[bool]) -> float:
     """Return the expected calibration error: ``Σ_b n_b/n · |accuracy_b − confidence_b|``.
 
     0.0 where there is no question. Source: Guo et al., ICML 2017, arXiv:1706.04599, equation 3.
@@ -142,11 +134,8 @@ def ece(confidences: Sequence[float], correct: Sequence[bool], *, n_bins: int = 
     >>> round(ece([0.9, 0.9], [True, False]), 6)
     0.4
     """
-    gaps = (
-        row.n * abs(row.accuracy - row.confidence)
-        for row in reliability(confidences, correct, n_bins=n_bins)
-        if row.accuracy is not None and row.confidence is not None
-    )
+    rows = [row for row in reliability(confidences, correct) if row["n"]]
+    gaps: list[float] = [row["n"] * abs(row["accuracy"] - row["confidence"]) for row in rows]
     return sum(gaps) / len(confidences) if len(confidences) else 0.0
 
 

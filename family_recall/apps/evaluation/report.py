@@ -130,7 +130,7 @@ def calibration(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     accepted_right = sum(outcome.first_is_right for outcome in accepted)
     return {
         "ece": measures.ece(confidences, right),
-        "bins": _bins(confidences, right, "right"),
+        "bins": measures.reliability(confidences, right, "right"),
         "curve": measures.risk_coverage(confidences, right),
         "status": {
             "ok": len(accepted),
@@ -168,7 +168,7 @@ def abstention(outcomes: Sequence[Outcome]) -> dict[str, Any]:
             }
             for name, has_gold in (("answerable", True), ("unanswerable", False))
         },
-        "reliability": _bins(stored, answerable, "answerable"),
+        "reliability": measures.reliability(stored, answerable, "answerable"),
     }
 
 
@@ -241,11 +241,3 @@ SEGMENTS: Mapping[str, Callable[[Outcome], str]] = {
     "source": source_of_first_right,
     "length": length_of,
 }
-
-
-def _bins(confidences: Sequence[float], correct: Sequence[bool], name: str) -> list[dict[str, Any]]:
-    """Return a reliability table whose accuracy is called ``name``."""
-    return [
-        {name if key == "accuracy" else key: value for key, value in plain(row).items()}
-        for row in measures.reliability(confidences, correct)
-    ]

@@ -36,7 +36,7 @@ class _Slot(Generic[_T]):
 
     opening: asyncio.Task[_T]
     users: int = 0
-    closing: asyncio.Future[None] | None = None
+    closing: asyncio.Task[None] | None = None
 
 
 class OpenHouseholds(Generic[_T]):
@@ -94,57 +94,56 @@ class OpenHouseholds(Generic[_T]):
 
     async def close_all(self) -> None:
         """Close every household that is open; the first error is raised when all were tried."""
-        results = await asyncio.gather(*map(self._shut, list(self._slots)), return_exceptions=True)
-        for error in filter(None, results):
+        closing = map(self._closing, list(self._slots))
+        for error in filter(None, await asyncio.gather(*closing, return_exceptions=True)):
             raise error
 
     async def _slot(self, household_id: str) -> _Slot[_T]:
+        """Return a household's slot; a new one begins to open it once there is room."""
         while True:
             slot = self._slots.get(household_id)
-            if slot is None:
+            if slot is not None and slot.closing is not None:
+                await asyncio.wait([slot.closing])
+            elif slot is None and len(self._slots) >= self._most:
                 await self._make_room()
-                if household_id in self._slots or len(self._slots) >= self._most:
-                    continue  # another request was faster
+            elif slot is None:
                 self.n_opened += 1
                 opening = asyncio.create_task(asyncio.to_thread(self._opened, household_id))
                 slot = self._slots[household_id] = _Slot(opening)
-            elif slot.closing is not None:
-                await asyncio.wait([slot.closing])
-                continue
-            self._slots.move_to_end(household_id)
-            return slot
+                return slot
+            else:
+                self._slots.move_to_end(household_id)
+                return slot
 
     async def _make_room(self) -> None:
-        """Close what was least recently used, until one more may be opened."""
-        while len(self._slots) >= self._most:
-            closing = [slot.closing for slot in self._slots.values() if slot.closing is not None]
-            if len(self._slots) - len(closing) < self._most:
-                await asyncio.wait(closing, return_when=asyncio.FIRST_COMPLETED)
-                continue
-            idle = (name for name, slot in self._slots.items() if not slot.users)
-            name = next((name for name in idle if self._slots[name].closing is None), None)
-            if name is None:
-                raise AllInUseError
-            await self._shut(name)
-
-    async def _shut(self, household_id: str) -> None:
-        """Close a household; where that fails it stays open, and the error is raised."""
-        slot = self._slots[household_id]
-        if slot.closing is not None:
-            await asyncio.wait([slot.closing])
+        """Wait for one that is being closed, or close the one that was least recently used."""
+        closing = [slot.closing for slot in self._slots.values() if slot.closing is not None]
+        if closing:
+            await asyncio.wait(closing, return_when=asyncio.FIRST_COMPLETED)
             return
-        slot.closing = asyncio.get_running_loop().create_future()
+        name = next((name for name, slot in self._slots.items() if not slot.users), None)
+        if name is None:
+            raise AllInUseError
+        await asyncio.shield(self._closing(name))
+
+    def _closing(self, household_id: str) -> asyncio.Task[None]:
+        slot = self._slots[household_id]
+        if slot.closing is None:
+            slot.closing = asyncio.create_task(self._shut(household_id, slot))
+        return slot.closing
+
+    async def _shut(self, household_id: str, slot: _Slot[_T]) -> None:
+        """Close a household; where that fails it stays open, and the error is raised."""
         try:
-            try:
-                opened = await slot.opening
-            except Exception:  # noqa: BLE001  it never was open, and those who asked were told
-                del self._slots[household_id]
-                return
+            opened = await slot.opening
+        except Exception:  # noqa: BLE001  it never was open, and those who asked were told
+            del self._slots[household_id]
+            return
+        try:
             await asyncio.to_thread(self._close, household_id, opened)
             del self._slots[household_id]
         finally:
-            closing, slot.closing = slot.closing, None
-            closing.set_result(None)
+            slot.closing = None
 
 
 WARM = "warm"

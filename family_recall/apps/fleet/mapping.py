@@ -134,7 +134,7 @@ def attempt(task: Task) -> Row:
     started_s, started_cpu_s = time.perf_counter(), time.process_time()
     try:
         with memory_limit(task.memory_mib):
-            values = STEPS[task.step].do(task.entry, task.options)
+            values = STEPS[task.step](task.entry, task.options)
     except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001  a household's failure is a row, whatever it is

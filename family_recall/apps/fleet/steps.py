@@ -76,15 +76,6 @@ class Options:
         return read_key_file(file) if file.exists() else None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of the map: ``do`` returns the row of a household; ``datasets`` are its files."""
-
-    name: str
-    do: Callable[[Entry, Options], Row]
-    datasets: bool = False
-
-
 def doctor(entry: Entry, options: Options) -> Row:
     """Read a file from end to end, and compare what is derived with the texts.
 
@@ -193,7 +184,7 @@ def evaluate(entry: Entry, options: Options) -> Row:
         "bytes": n_bytes,
         "days": (days[-1] - days[0]).days if days else 0,
         "questions": len(outcomes),
-        **means(outcomes),
+        **_means(outcomes),
         OUTCOMES: plain(outcomes),
     }
 
@@ -218,25 +209,15 @@ def bench(entry: Entry, options: Options) -> Row:
     }
 
 
-STEPS: dict[str, Step] = {
-    step.name: step
-    for step in (
-        Step("eval", evaluate, datasets=True),
-        Step("reembed", reembed),
-        Step("doctor", doctor),
-        Step("backup", backup),
-        Step("migrate", migrate),
-        Step("bench", bench),
-    )
+STEPS: dict[str, Callable[[Entry, Options], Row]] = {
+    "eval": evaluate,
+    "reembed": reembed,
+    "doctor": doctor,
+    "backup": backup,
+    "migrate": migrate,
+    "bench": bench,
 }
-
-
-def means(outcomes: list[Outcome]) -> dict[str, float | None]:
-    """Return the mean of each measure over a household's questions that have gold."""
-    with_gold = [outcome for outcome in outcomes if outcome.gold]
-    if not with_gold:
-        return dict.fromkeys(MEASURES)
-    return dict(zip(MEASURES, map(float, values(with_gold, MEASURES).mean(axis=0)), strict=True))
+"""What may be done to a household, by name: each returns its row of the results."""
 
 
 @functools.cache
@@ -259,6 +240,14 @@ def open_household(path: Path, entry: Entry, options: Options) -> FamilyRecall:
         scorer=models.scorer(),
         static=models.static(),
     )
+
+
+def _means(outcomes: list[Outcome]) -> dict[str, float | None]:
+    """Return the mean of each measure over a household's questions that have gold."""
+    with_gold = [outcome for outcome in outcomes if outcome.gold]
+    if not with_gold:
+        return dict.fromkeys(MEASURES)
+    return dict(zip(MEASURES, map(float, values(with_gold, MEASURES).mean(axis=0)), strict=True))
 
 
 def _forgotten(path: Path, entry: Entry, options: Options, now: str) -> list[str]:

@@ -100,10 +100,10 @@ def test_ece_of_a_hand_calculated_case() -> None:
 
     assert ece(confidences, correct) == pytest.approx(0.21)
     table = reliability(confidences, correct)
-    assert [row.n for row in table] == [0, 0, 1, 0, 0, 0, 0, 0, 0, 4]
-    assert (table[0].confidence, table[0].accuracy) == (None, None)
-    assert table[9].confidence == pytest.approx(0.95)
-    assert table[9].accuracy == 0.75
+    assert [row["n"] for row in table] == [0, 0, 1, 0, 0, 0, 0, 0, 0, 4]
+    assert (table[0]["confidence"], table[0]["accuracy"]) == (None, None)
+    assert table[9]["confidence"] == pytest.approx(0.95)
+    assert table[9]["accuracy"] == 0.75
 
 
 @settings(max_examples=100, deadline=None)
@@ -117,11 +117,11 @@ def test_reliability_agrees_with_scikit_learn(judged: list[tuple[float, bool]]) 
             np.array([*correct, True, False]), np.array([*confidences, 1.0, 0.0]), n_bins=10
         )
     table = reliability([*confidences, 1.0, 0.0], [*correct, True, False])
-    filled = [row for row in table if row.n]
+    filled = [row for row in table if row["n"]]
 
-    assert [row.accuracy for row in filled] == pytest.approx(list(accuracy))
-    assert [row.confidence for row in filled] == pytest.approx(list(promised))
-    assert sum(row.n for row in table) == len(judged) + 2
+    assert [row["accuracy"] for row in filled] == pytest.approx(list(accuracy))
+    assert [row["confidence"] for row in filled] == pytest.approx(list(promised))
+    assert sum(row["n"] for row in table) == len(judged) + 2
 
 
 @given(judged_confidences)

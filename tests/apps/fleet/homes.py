@@ -38,7 +38,7 @@ def do(step: str, catalogue: str | Path, ledger: Path, **about: Any) -> FleetRun
     known = {name: about.pop(name) for name in ("now", "memory_mib", "progress") if name in about}
     return run(
         str(catalogue),
-        read_catalogue(str(catalogue), datasets=steps.STEPS[step].datasets),
+        read_catalogue(str(catalogue), datasets=step == "eval"),
         step,
         Options(**about),
         ledger=ledger,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from pathlib import Path
 from typing import Any
@@ -49,9 +48,9 @@ def counted(
         did.append(entry.household_id)
         if entry.household_id in fails:
             raise fails[entry.household_id]
-        return real.do(entry, options)
+        return real(entry, options)
 
-    monkeypatch.setitem(steps.STEPS, step, dataclasses.replace(real, do=do_it))
+    monkeypatch.setitem(steps.STEPS, step, do_it)
     return did
 
 
@@ -147,9 +146,9 @@ def test_a_household_past_its_memory_fails_alone(
     def greedy(entry: Any, options: Options) -> Row:
         if entry.household_id == "b":
             np.ones(40_000_000)  # 320 MB
-        return real.do(entry, options)
+        return real(entry, options)
 
-    monkeypatch.setitem(steps.STEPS, "migrate", dataclasses.replace(real, do=greedy))
+    monkeypatch.setitem(steps.STEPS, "migrate", greedy)
 
     done = do("migrate", homes, tmp_path / "ledger", memory_mib=128)
 
