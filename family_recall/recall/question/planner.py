@@ -9,12 +9,11 @@ import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, TypeVar
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.english import Question, related_words, text, times
 from family_recall.english.breadth import (
-    Asked,
     is_about_asker,
     is_about_everybody,
     is_about_somebody,
@@ -24,16 +23,12 @@ from family_recall.english.question import names_topic
 from family_recall.errors import UnknownMemoryError
 from family_recall.recall.dataflow import QueryPlan, RelatedWord
 from family_recall.recall.question import anchors, entities
-from family_recall.recall.question.related import (
-    Related,
-    related,
-    relations_about,
-)
-from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, Route, route
+from family_recall.recall.question.related import Related, related, relations_about
+from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, route
 from family_recall.store.memories import StoredMemory
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.word_search import WordStatistics
-from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Strategy, Understanding
+from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Understanding
 
 _T = TypeVar("_T")
 _Terms = tuple[tuple[str, str], ...]
@@ -78,89 +73,60 @@ def plan(
     :func:`read`, and ``relations`` looks up none. A focus that the request may not see is none.
     """
     question = unicodedata.normalize("NFC", request.query_text[: text.MAX_QUESTION_CHARS])
+    stems, zone = snapshot.stems, now.tzinfo
     no_anchors: tuple[times.Anchor, ...] = ()
     household = guarded(
-        "anchors",
-        lambda: anchors.anchors_of(question, scope, snapshot, now.tzinfo),
-        no_anchors,
+        "anchors", lambda: anchors.anchors_of(question, scope, snapshot, zone), no_anchors
     )
 
     def read_with(encode: Encode | None) -> QueryPlan:
         return read(
-            question,
-            snapshot.stems,
-            now=now,
-            region=region,
-            anchors=household,
-            encode=encode,
-            leave_out=leave_out,
-        )
+            question, stems,
+            now=now, region=region, anchors=household, encode=encode, leave_out=leave_out,
+        )  # fmt: skip
 
-    question_plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
-    asked_terms = question_plan.terms
-    alike = related_words.of_terms(asked_terms)
+    plan = guarded("route", lambda: read_with(encode), None) or read_with(None)
     resolved = guarded(
-        "entities",
-        lambda: entities.resolve(question, scope, snapshot),
-        entities.Resolution(),
+        "entities", lambda: entities.resolve(question, scope, snapshot), entities.Resolution()
     )
     if "routing" not in leave_out:
-        question_plan = _with_breadth(question_plan, resolved, snapshot.stems)
-    terms = _with_relatives(question_plan.terms, resolved.relatives, snapshot.stems)
-    focus_doc_id = None if "focus" in leave_out else request.ctx.focus_event_id
-    focus = guarded("focus", lambda: _find_focus(focus_doc_id, scope, snapshot), None)
-    about = question_plan.asked.refers_back if focus is not None else ""
-    if focus is not None and about:
-        # Its own words are few and say nothing: those of the focus are searched.
-        terms = text.search_terms(snapshot.stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
-        alike = []
-    elif question_plan.terms is not asked_terms:
-        alike = related_words.of_terms(question_plan.terms)
-    counted = guarded(
-        "statistics",
-        lambda: snapshot.word_statistics(
-            [stem for _, stem in terms] + [stem for _, stem in alike], scope
-        ),
-        # The fallback: every word equally rare, and none of like meaning.
-        WordStatistics(1, 1, np.ones(len(terms), np.int64)),
+        plan = _with_breadth(plan, resolved, stems)
+    plan = plan._replace(
+        searched=resolved.searched, entities=resolved.entities, names=resolved.names
     )
-    statistics, alike_in_scope = _separate(counted, len(terms), alike)
-    if resolved.relatives:
-        terms, statistics = _without_unused(terms, statistics, len(question_plan.terms))
+    focus_id = None if "focus" in leave_out else request.ctx.focus_event_id
+    focus = guarded("focus", lambda: _find_focus(focus_id, scope, snapshot), None)
+    if focus is not None:
+        no_mentions: tuple[tuple[int, ...], ...] = ()
+        mentioned = guarded("focus", lambda: _mentioned_by(focus.id, scope, snapshot), no_mentions)
+        plan = plan._replace(
+            focus_id=focus.id, focus_mentions=mentioned, about_focus=plan.asked.refers_back
+        )
+    if focus is not None and plan.about_focus:
+        # Its own words are few and say nothing: those of the focus are searched.
+        words = text.search_terms(stems(focus.memory.text[: text.MAX_QUESTION_CHARS]))
+        plan = _counted(plan._replace(terms=words), (), [], scope, snapshot, guarded)
+    else:
+        names = text.search_terms(stems(" ".join(resolved.relatives))) if plan.terms else ()
+        alike = related_words.of_terms(plan.terms)
+        plan = _counted(plan, names, alike, scope, snapshot, guarded)
 
     def find_related() -> Related:
         if "relations" in leave_out:
             return Related()
-        if question_plan.about_family:
-            return relations_about(None, scope, snapshot, now.tzinfo)
-        if question_plan.breadth == "about":
-            return relations_about(question_plan.about, scope, snapshot, now.tzinfo)
+        if plan.about_family or plan.breadth == "about":
+            whom = None if plan.about_family else plan.about
+            return relations_about(whom, scope, snapshot, zone)
         return related(
-            resolved,
-            scope,
-            snapshot,
-            zone=now.tzinfo,
-            time_words=question_plan.timespan_words,
-            timespan_s=None if question_plan.other_timespan_s else question_plan.timespan_s,
-            asks_when=question_plan.asks_when,
-        )
+            resolved, scope, snapshot,
+            zone=zone,
+            time_words=plan.timespan_words,
+            timespan_s=None if plan.other_timespan_s else plan.timespan_s,
+            asks_when=plan.asks_when,
+        )  # fmt: skip
 
     found = guarded("relations", find_related, Related())
-    return question_plan._replace(
-        terms=terms,
-        searched=resolved.searched,
-        statistics=statistics,
-        related_words=alike_in_scope,
-        entities=resolved.entities,
-        names=resolved.names,
-        relations=found.relations,
-        relation_evidence=found.evidence,
-        focus_id=None if focus is None else focus.id,
-        focus_mentions=()
-        if focus is None
-        else guarded("focus", lambda: _mentioned_by(focus.id, scope, snapshot, FOCUS_LINKS), ()),
-        about_focus=about,
-    )
+    return plan._replace(relations=found.relations, relation_evidence=found.evidence)
 
 
 def read(
@@ -184,61 +150,60 @@ def read(
         encode: Returns a short text's unit vector, for the router.
         leave_out: ``time`` ignores time expressions, ``routing`` takes every question broadly.
     """
-    reads_time = "time" not in leave_out
-    span = None
-    if reads_time:
-        span = times.find_timespan(
-            question,
-            now=now,
-            country=region.country,
-            hemisphere="south" if region.hemisphere == "south" else "north",
-            anchors=anchors,
-        )
     asked = Question(question)
-    asks_when = reads_time and asked.asks_when
-    past = reads_time and times.is_past_reference(question)
-    routed = "routing" not in leave_out
-    routing = UNROUTED
+    reads_time, routed = "time" not in leave_out, "routing" not in leave_out
+    span, routing = None, UNROUTED
+    if reads_time:
+        south = region.hemisphere == "south"
+        span = times.find_timespan(
+            question, now=now, country=region.country, anchors=anchors,
+            hemisphere="south" if south else "north",
+        )  # fmt: skip
     if routed:
         routing = route(
             question, timespan=span, quotes_identifier=bool(asked.identifiers), encode=encode
         )
     # Next to a topic, time words stay search terms: a memory is indexed with its day.
     terms = text.search_terms(stems(question))
-    if span is not None and span.other and not _has_topic(question, span, stems, ahead=True):
-        span = _nearer(span, now)
-    ahead = span is not None and _is_ahead(span, now)
-    alone = (
-        span is not None
-        and span.certainty >= _certainty_needed(span, routing.strategy, now, ahead=ahead)
-        and not _has_topic(question, span, stems, ahead=ahead)
-    )
-    if alone:
-        # The other words, such as "what did we do", match nothing of use.
-        terms = ()
-        if routed and routing.strategy != "EPISODIC":
-            routing = _with_strategy(routing, "TIMELINE")
-    elif routing.strategy == "TIMELINE":
-        # With an uncertain time, or a topic next to it, scores must decide.
-        routing = _with_strategy(routing, "EPISODIC")
-    return QueryPlan(
+    asks_when = reads_time and asked.asks_when
+    plan = QueryPlan(
         asked=asked,
         terms=terms,
         identifiers=asked.identifiers,
-        timespan_s=None if span is None else _seconds(span),
-        other_timespan_s=None if span is None else _other_seconds(span),
-        timespan_certainty=0.0 if span is None else span.certainty,
-        timespan_words=() if span is None else span.matched,
-        about_time_alone=alone,
-        ahead=ahead,
-        past_reference=past,
+        past_reference=reads_time and times.is_past_reference(question),
         asks_when=asks_when,
         event_stems=_event_stems(terms, stems) if asks_when else (),
-        strategy=routing.strategy,
+        strategy="EPISODIC" if routing.strategy == "TIMELINE" else routing.strategy,
         strategy_confidence=routing.confidence,
         mode=routing.mode,
-        tier_weights=routing.tier_weights,
     )
+    if span is not None:
+        rest = _without(question, span.matched)
+        other_words = [word for word, _ in stems(rest)]
+        if span.other and not names_topic(other_words, ahead=True):
+            span = _nearer(span, now)
+        ahead = span.start is not None and (
+            span.start > now or (span.end is None and span.start.date() == now.date())
+        )
+        has_begun = span.end is not None and span.end > now
+        needed = LIKELY if has_begun or routing.strategy == "TIMELINE" else CERTAIN
+        alone = span.certainty >= (POSSIBLE if ahead else needed) and not names_topic(
+            other_words, ahead=ahead
+        )
+        plan = plan._replace(
+            timespan_s=_seconds(span.start, span.end),
+            other_timespan_s=span.other and _seconds(*span.other),
+            timespan_certainty=span.certainty,
+            timespan_words=span.matched,
+            about_time_alone=alone,
+            ahead=ahead,
+        )
+        if alone:
+            # The other words, such as "what did we do", match nothing of use.
+            plan = plan._replace(terms=(), event_stems=())
+            if routed and routing.strategy != "EPISODIC":
+                plan = plan._replace(strategy="TIMELINE")
+    return plan._replace(tier_weights=TIER_WEIGHTS[plan.strategy])
 
 
 def understanding(question: str, plan: QueryPlan, zone: dt.tzinfo) -> Understanding:
@@ -273,35 +238,60 @@ def _with_breadth(plan: QueryPlan, resolved: entities.Resolution, stems: _Stems)
 
     A question about a time alone keeps its plan: it asks for all of that time anyway.
     """
-    asked = plan.asked.amount
+    asked, names = plan.asked.amount, resolved.names
     if plan.about_time_alone or asked.breadth == "one":
         return plan
+    topic = stems(asked.topic)
     if asked.breadth == "about":
-        about = _about(plan, asked, resolved, stems)
-        if about is not None:
-            return about
-        if asked.otherwise == "one" or is_about_somebody(asked.topic, resolved.names):
+        is_about = is_about_somebody(asked.topic, names)
+        by_name = [entity for mention in resolved.mentions for entity in mention.entities]
+        asker = resolved.asker if is_about_asker(asked.topic) else ()
+        about = tuple(dict.fromkeys((*by_name, *asker)))
+        everybody = not asker and is_about_everybody(asked.topic, names)
+        if is_about and (about or everybody):
+            # *Me* and *us* are in too many memories, and in too few of those that are about them.
+            words = [pair for pair in topic if pair[0].casefold() not in text.STOP_WORDS]
+            return plan._replace(
+                breadth="about", about=about, about_family=everybody,
+                terms=text.search_terms(words),
+            )  # fmt: skip
+        if is_about or asked.otherwise == "one":
             return plan
-    return plan._replace(breadth="all", terms=text.search_terms(stems(asked.topic)))
+    return plan._replace(breadth="all", terms=text.search_terms(topic))
 
 
-def _about(
-    plan: QueryPlan, asked: Asked, resolved: entities.Resolution, stems: _Stems
-) -> QueryPlan | None:
-    """Return the plan of a question about somebody; None where it is about nobody known."""
-    whom, names = asked.topic, resolved.names
-    if not is_about_somebody(whom, names):
-        return None
-    mentioned = [entity for mention in resolved.mentions for entity in mention.entities]
-    asker = resolved.asker if is_about_asker(whom) else ()
-    about = tuple(dict.fromkeys((*mentioned, *asker)))
-    everybody = not asker and is_about_everybody(whom, names)
-    if not about and not everybody:
-        return None
-    # *Me* and *us* are in too many memories, and in too few of those that are about them.
-    words = [pair for pair in stems(whom) if pair[0].casefold() not in text.STOP_WORDS]
-    terms = text.search_terms(words) if words else ()
-    return plan._replace(breadth="about", about=about, about_family=everybody, terms=terms)
+def _counted(
+    plan: QueryPlan,
+    names: _Terms,
+    alike: Sequence[tuple[int, str]],
+    scope: Scope,
+    snapshot: Snapshot,
+    guarded: Guarded,
+) -> QueryPlan:
+    """Return a plan with the words of relatives' names, and how many memories hold each word.
+
+    A word of a name, or of like meaning (``alike``), that no memory holds is left out.
+    """
+    n_asked, terms = len(plan.terms), text.distinct((*plan.terms, *names))
+    stems = [stem for _, stem in (*terms, *alike)]
+    counted = guarded(
+        "statistics",
+        lambda: snapshot.word_statistics(stems, scope),
+        # The fallback: every word equally rare, and none of like meaning.
+        WordStatistics(1, 1, np.repeat([1, 0], [len(terms), len(alike)])),
+    )
+    held = counted.document_frequency[: len(terms)]
+    used = (np.arange(len(terms)) < n_asked) | (held > 0)
+    n_memories = counted.document_frequency[len(terms) :].tolist()
+    return plan._replace(
+        terms=tuple(term for term, is_used in zip(terms, used.tolist(), strict=True) if is_used),
+        statistics=replace(counted, document_frequency=held[used]),
+        related_words=tuple(
+            RelatedWord(term, stem, n)
+            for (term, stem), n in zip(alike, n_memories, strict=True)
+            if n > 0
+        ),
+    )
 
 
 def _find_focus(doc_id: str | None, scope: Scope, snapshot: Snapshot) -> StoredMemory | None:
@@ -314,15 +304,12 @@ def _find_focus(doc_id: str | None, scope: Scope, snapshot: Snapshot) -> StoredM
         return None
 
 
-def _mentioned_by(
-    focus: int, scope: Scope, snapshot: Snapshot, cap: int
-) -> tuple[tuple[int, ...], ...]:
+def _mentioned_by(focus: int, scope: Scope, snapshot: Snapshot) -> tuple[tuple[int, ...], ...]:
     """Return the entities that a memory mentions, each with those of its name in other partitions.
 
-    Of up to ``cap`` of its links, the strongest first. An entity belongs to one partition; one of
-    the same name elsewhere is the same thing.
+    An entity belongs to one partition; one of the same name elsewhere is the same thing.
     """
-    edges = snapshot.edges(np.array([focus], np.int64), scope, cap)
+    edges = snapshot.edges(np.array([focus], np.int64), scope, FOCUS_LINKS)
     ends = zip(edges.dst, edges.kinds, strict=True)
     mentioned = [dst for dst, kind in ends if dst < 0 and kind == "mention"]
     if not mentioned:
@@ -335,44 +322,6 @@ def _mentioned_by(
     return tuple(tuple(sorted(by_name[name])) for name in sorted(by_name))
 
 
-def _separate(
-    counted: WordStatistics, n_terms: int, related: Sequence[tuple[int, str]]
-) -> tuple[WordStatistics, tuple[RelatedWord, ...]]:
-    """Separate the counts of the first ``n_terms`` words from those of words of like meaning.
-
-    Of the first words alone where counting failed.
-    """
-    frequency = counted.document_frequency
-    if len(frequency) == n_terms:
-        return counted, ()
-    words = zip(related, frequency[n_terms:].tolist(), strict=True)
-    return (
-        WordStatistics(counted.n_memories, counted.n_words, frequency[:n_terms]),
-        tuple(RelatedWord(term, stem, n) for (term, stem), n in words if n > 0),
-    )
-
-
-def _with_relatives(terms: _Terms, names: Sequence[str], stems: _Stems) -> _Terms:
-    """Add the words of relatives' names to a question's terms, if it searches for words at all."""
-    if not names or not terms:
-        return terms
-    return text.distinct((*terms, *text.search_terms(stems(" ".join(names)))))
-
-
-def _without_unused(
-    terms: _Terms, statistics: WordStatistics, n_asked: int
-) -> tuple[_Terms, WordStatistics]:
-    """Leave out the terms after the first ``n_asked`` that no memory holds, as most surnames."""
-    frequency = statistics.document_frequency
-    used = (np.arange(len(terms)) < n_asked) | (frequency > 0)
-    terms = tuple(term for term, is_used in zip(terms, used.tolist(), strict=True) if is_used)
-    return terms, msgspec.structs.replace(statistics, document_frequency=frequency[used])
-
-
-def _with_strategy(routing: Route, strategy: Strategy) -> Route:
-    return routing._replace(strategy=strategy, tier_weights=TIER_WEIGHTS[strategy])
-
-
 def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
     """Replace some spans of a question by spaces."""
     for start, end in spans:
@@ -380,12 +329,7 @@ def _without(question: str, spans: Sequence[tuple[int, int]]) -> str:
     return question
 
 
-def _has_topic(question: str, span: times.Timespan, stems: _Stems, *, ahead: bool) -> bool:
-    """Whether a question, without its time expression, names a topic."""
-    return names_topic([word for word, _ in stems(_without(question, span.matched))], ahead=ahead)
-
-
-def _event_stems(terms: Sequence[tuple[str, str]], stems: _Stems) -> tuple[str, ...]:
+def _event_stems(terms: _Terms, stems: _Stems) -> tuple[str, ...]:
     """Return the stems of all words for the kinds of event that some terms name."""
     forms = " ".join(forms_of_event(word) for word, _ in terms)
     return tuple(dict.fromkeys(stem for _, stem in stems(forms))) if forms.strip() else ()
@@ -402,30 +346,9 @@ def _nearer(span: times.Timespan, now: dt.datetime) -> times.Timespan:
     return dataclasses.replace(span, start=start, end=end, certainty=POSSIBLE, other=None)
 
 
-def _is_ahead(span: times.Timespan, now: dt.datetime) -> bool:
-    """Whether a time begins later, or today with an open end."""
-    if span.start is None:
-        return False
-    return span.start > now or (span.end is None and span.start.date() == now.date())
-
-
-def _certainty_needed(
-    span: times.Timespan, strategy: Strategy, now: dt.datetime, *, ahead: bool
-) -> float:
-    """Return how sure a time must be to exclude what lies outside it."""
-    if ahead:
-        return POSSIBLE
-    present = span.end is not None and span.end > now
-    return LIKELY if present or strategy == "TIMELINE" else CERTAIN
-
-
-def _seconds(span: times.Timespan) -> tuple[float, float]:
+def _seconds(start: dt.datetime | None, end: dt.datetime | None) -> tuple[float, float]:
+    """Return an interval in epoch seconds, open ends infinite."""
     return (
-        -math.inf if span.start is None else span.start.timestamp(),
-        math.inf if span.end is None else span.end.timestamp(),
+        -math.inf if start is None else start.timestamp(),
+        math.inf if end is None else end.timestamp(),
     )
-
-
-def _other_seconds(span: times.Timespan) -> tuple[float, float] | None:
-    """Return the coming stretch that may be meant as well as the last one, if there is one."""
-    return span.other and (span.other[0].timestamp(), span.other[1].timestamp())
