@@ -14,7 +14,7 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 
 from family_recall.encoders.catalogue import Offer, RemoteFile
-from family_recall.encoders.install import complete, files_folder, install, placed
+from family_recall.encoders.install import install, place_of
 from family_recall.encoders.manifest import ModelEntry, sha256_of
 from family_recall.errors import ModelError
 from family_recall.types.aliases import StepCallback
@@ -45,13 +45,13 @@ def fetch(
     """
     if urllib.parse.urlsplit(base_url).scheme not in {"http", "https"}:
         raise ModelError(f"base URL {base_url!r}: expected one of http or https")
-    place = files_folder(offer.name, (file.sha256 for file in offer.files.values()))
-    (folder / place).mkdir(parents=True, exist_ok=True)
+    place = folder / place_of(offer.record)
+    place.mkdir(parents=True, exist_ok=True)
     for name, file in offer.files.items():
         remote_path = urllib.parse.quote(f"{offer.repo}/resolve/{offer.revision}/{file.path}")
         url = f"{base_url.rstrip('/')}/{remote_path}"
-        download(url, file, folder / place / name, progress=progress)
-    return install(folder, complete(folder, placed(offer.record, place)))
+        download(url, file, place / name, progress=progress)
+    return install(folder, offer.record)
 
 
 def download(

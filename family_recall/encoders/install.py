@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,54 +94,45 @@ def writable_folder(to: Path | None) -> Path:
     return folder
 
 
-def files_folder(name: str, hashes: Iterable[str]) -> str:
-    """Return the folder beside the manifest for a model with these file hashes.
+def place_of(record: Mapping[str, Any]) -> str:
+    """Return the name of the folder for a model's files, beside the manifest.
 
     Other files get another folder, so files in use are never overwritten.
 
     Raises:
-        ModelError: If the name is not valid for a folder on every system.
+        ModelError: If the model's name is not valid for a folder on every system.
     """
+    name = str(record["name"])
     if not _NAME.fullmatch(name):
         raise ModelError(
             f"name {name!r}: expected up to 64 of a-z, 0-9, '.', '_' and '-', and a letter or "
             "digit first; give one with --name"
         )
+    hashes = [file["sha256"] for file in (record, record["tokenizer"], *record.get("data", ()))]
     return f"{name}-{hashlib.sha256(''.join(hashes).encode()).hexdigest()[:12]}"
 
 
-def placed(record: Mapping[str, Any], place: str) -> Record:
-    """Return the record with its files in the folder `place` beside the manifest."""
-
-    def moved(file: Mapping[str, Any]) -> Record:
-        return {**file, "file": f"{place}/{file['file']}"}
-
-    data = [moved(file) for file in record.get("data", [])]
-    changed = moved(record) | {"tokenizer": moved(record["tokenizer"])}
-    return changed | ({"data": data} if data else {})
-
-
-def complete(folder: Path, record: Mapping[str, Any]) -> Record:
+def complete(place: Path, record: Mapping[str, Any]) -> Record:
     """Run a graph once and complete its record.
 
     Adds ``output`` if the record names none, ``dimensions`` for an embedder, ``pooling`` if the
     output is already one vector, and ``model_id``. Values in the record stay.
 
     Args:
-        folder: The models folder; the record's files are in it.
+        place: The folder of the record's files.
         record: As in the manifest, without the values added here.
 
     Raises:
         ModelError: If the graph cannot be run, or the caller must choose output or pooling.
     """
     completed = dict(record)
-    path = folder / str(record["file"])
-    session = Session(path, precision=str(record["precision"]))
+    path = place / record["file"]
+    session = Session(path, precision=record["precision"])
     embedder = record["role"] == "embedder"
     if "output" not in completed:
         completed["output"] = _output(path, session.output_names, completed)
     session.require([completed["output"]])
-    tokenizer = SubwordTokenizer(folder / str(record["tokenizer"]["file"]))
+    tokenizer = SubwordTokenizer(place / record["tokenizer"]["file"])
     tokens = tokenizer.alone(SHORT, 16) if embedder else tokenizer.pair(SHORT, "", 16, 16)
     (result,) = session.run([completed["output"]], session.feed([tokens]))
     if embedder:
@@ -161,29 +152,27 @@ def complete(folder: Path, record: Mapping[str, Any]) -> Record:
 
 
 def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
-    """Check and run a model, and put it first in the folder's manifest.
+    """Complete a record, check and run its model, and put it first in the folder's manifest.
 
     A model of the same name is replaced, and its files are deleted unless the new one shares
     them. The manifest is replaced atomically: a concurrent reader sees the old one or the new.
 
     Args:
-        folder: The models folder; the record's files are in it.
-        record: A complete record, as in the manifest.
+        folder: The models folder.
+        record: As for `complete`; its files are in the folder's `place_of` the record.
 
     Raises:
         ModelError: If a file differs from the record, the graph cannot be run, or the existing
             manifest cannot be read. The manifest is then unchanged.
     """
-    path = folder / MANIFEST_NAME
+    path, place = folder / MANIFEST_NAME, place_of(record)
+    record = _placed(complete(folder / place, record), place)
     entry = convert(path, record, ModelEntry)
     for result in check(entry):
         if result.problem:
             raise ModelError(f"{entry.name}: {result.what}: {result.problem}")
-    before: list[Record] = []
-    if path.exists():
-        before = read_models(path)
-    others = [other for other in before if other.get("name") != entry.name]
-    models = [dict(record), *others]
+    before = read_models(path) if path.exists() else []
+    models = [record, *(other for other in before if other.get("name") != entry.name)]
     _replace(path, json.dumps({"format": FORMAT, "models": models}, indent=2))
     in_use = {Path(str(model["file"])).parent for model in models}
     for model in before:
@@ -191,6 +180,16 @@ def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
         if old not in in_use and old.name.startswith(f"{model['name']}-"):
             shutil.rmtree(folder / old, ignore_errors=True)
     return entry
+
+
+def _placed(record: Record, place: str) -> Record:
+    """Return a record with its files in a folder beside the manifest."""
+
+    def moved(file: Record) -> Record:
+        return {**file, "file": f"{place}/{file['file']}"}
+
+    data = {"data": [moved(file) for file in record["data"]]} if record.get("data") else {}
+    return moved(record) | {"tokenizer": moved(record["tokenizer"])} | data
 
 
 def _problem(file: ModelFile) -> str | None:
@@ -208,22 +207,20 @@ def _run(entry: ModelEntry) -> ModelCheck:
     model: StaticEncoder | BiEncoder | CrossEncoder | None = None
     problem: str | None = None
     try:
-        model = _open(entry)
+        if entry.role == StaticEncoder.ROLE:
+            model = StaticEncoder(entry)
+        else:
+            kind = CrossEncoder if entry.role == CrossEncoder.ROLE else BiEncoder
+            model = kind(entry)
+            if model.provider == CUDA:
+                # Which returns numbers for more tokens than the graph has positions.
+                _read(entry, kind(entry, cuda=False))
         _read(entry, model)
-        if isinstance(model, GraphModel) and model.provider == CUDA:
-            # Which returns numbers for more tokens than the graph has positions.
-            _read(entry, _open(entry, cuda=False))
     except ModelError as error:
         problem = str(error)
     if isinstance(model, GraphModel):
         return ModelCheck("run", problem, model.provider, model.obstacle)
     return ModelCheck("run", problem)
-
-
-def _open(entry: ModelEntry, *, cuda: bool = True) -> StaticEncoder | BiEncoder | CrossEncoder:
-    if entry.role == StaticEncoder.ROLE:
-        return StaticEncoder(entry)
-    return (CrossEncoder if entry.role == CrossEncoder.ROLE else BiEncoder)(entry, cuda=cuda)
 
 
 def _read(entry: ModelEntry, model: StaticEncoder | BiEncoder | CrossEncoder) -> None:

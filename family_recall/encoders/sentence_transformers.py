@@ -23,10 +23,8 @@ from family_recall.encoders.install import (
     GRAPH_OUTPUTS,
     TOKENIZER_NAME,
     Record,
-    complete,
-    files_folder,
     install,
-    placed,
+    place_of,
 )
 from family_recall.encoders.manifest import ModelEntry, read_json, sha256_of
 from family_recall.encoders.session import Session
@@ -97,18 +95,18 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
         path.name: path for path in sorted(onnx.parent.iterdir()) if path.name.startswith(weights)
     }
     record = model.record(onnx)
-    graph, tokenizer, *data = described = [
+    graph, tokenizer, *data = [
         {"file": name, "sha256": sha256_of(path), "bytes": path.stat().st_size}
         for name, path in files.items()
     ]
     record |= graph | {"tokenizer": tokenizer, "data": data}
-    place = files_folder(record["name"], (str(file["sha256"]) for file in described))
-    is_new = _copy(files, folder / place)
+    place = folder / place_of(record)
+    is_new = _copy(files, place)
     try:
-        return install(folder, complete(folder, placed(record, place)))
+        return install(folder, record)
     except BaseException:
         if is_new:
-            shutil.rmtree(folder / place, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
         raise
 
 
