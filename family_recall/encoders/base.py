@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -61,8 +61,8 @@ class Encoder(Protocol):
     def encode_memories(self, texts: Sequence[str]) -> list[Encoding]:
         """Encode memories, in their order.
 
-        A run holds one text, so that no text changes another's vector, unless the encoder is
-        `Batched`.
+        A run holds one text, so that no text changes another's vector, unless the encoder has a
+        ``batch_size``: how many texts it reads at most in one run.
 
         Raises:
             ModelError: If the model cannot run or returns a vector that is not finite.
@@ -81,6 +81,9 @@ class Encoder(Protocol):
 @runtime_checkable
 class PairScorer(Protocol):
     """Reads a question and a memory together. Safe to share between threads.
+
+    One that can read several pairs in a run has a ``batch_size``, how many at most, and
+    ``scores(question, memories)``.
 
     Attributes:
         model_id: Names the model in a trace.
@@ -102,34 +105,10 @@ class PairScorer(Protocol):
         ...
 
 
-@runtime_checkable
-class Batched(Protocol):
-    """An `Encoder` or a `PairScorer` that can read several texts, or pairs, in one run.
-
-    Attributes:
-        batch_size: How many at most; 1 where that takes as long as that many runs, as on a CPU.
-    """
-
-    @property
-    def batch_size(self) -> int: ...  # noqa: D102  described above
-
-
-@runtime_checkable
-class BatchScorer(PairScorer, Batched, Protocol):
-    """A `PairScorer` that can read several pairs in one run."""
-
-    def scores(self, question: str, memories: Sequence[str]) -> list[float]:
-        """Score each memory as `score` does, in the order of the memories.
-
-        Raises:
-            ModelError: If the model cannot run or returns a score that is not finite.
-        """
-        ...
-
-
 def batch_size_of(model: Encoder | PairScorer) -> int:
     """Return how many texts, or pairs, a model reads at most in one run: 1 unless it says so."""
-    return model.batch_size if isinstance(model, Batched) else 1
+    size: int = getattr(model, "batch_size", 1)
+    return size
 
 
 def scores_of(scorer: PairScorer, question: str, memories: Sequence[str]) -> list[float]:
@@ -138,9 +117,10 @@ def scores_of(scorer: PairScorer, question: str, memories: Sequence[str]) -> lis
     Raises:
         ModelError: If the model cannot run or returns a score that is not finite.
     """
-    if len(memories) > 1 and isinstance(scorer, BatchScorer):
-        return scorer.scores(question, memories)
-    return [scorer.score(question, memory) for memory in memories]
+    if batch_size_of(scorer) == 1:
+        return [scorer.score(question, memory) for memory in memories]
+    together: Callable[[str, Sequence[str]], list[float]] = getattr(scorer, "scores")  # noqa: B009
+    return together(question, memories)
 
 
 def batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.manifest import read_manifest
@@ -107,23 +107,15 @@ class Models:
             return LOADING
         return self._faults.get(CrossEncoder.ROLE, NO_CROSS_ENCODER)
 
-    @property
-    def static_fault(self) -> str | None:
-        """What keeps the folder's static embedder from being used, in a few words.
+    def fault(self, role: Literal["static_embedder", "cross_encoder"]) -> str | None:
+        """Return what keeps the folder's model of a role from being used, in a few words.
 
         None if nothing does, if the folder has none, or if ``why`` names the same.
         """
-        return self._fault(StaticEncoder.ROLE, "the static embedder")
-
-    @property
-    def scorer_fault(self) -> str | None:
-        """The same of its cross-encoder."""
-        return self._fault(CrossEncoder.ROLE, "the cross-encoder")
-
-    def _fault(self, role: str, name: str) -> str | None:
         problem = self._faults.get(role)
         if problem is None or self.why not in {None, LOADING}:
             return None
+        name = f"the {role.replace('cross_', 'cross-').replace('_', ' ')}"
         if problem == NO_MEMORY:
             return f"{name}: {NO_MEMORY}"
         return f"{name} is missing or altered; family-recall models verify"

@@ -58,7 +58,7 @@ class ManifestModel:
 
 
 class GraphModel(ManifestModel):
-    """A model that is an ONNX graph, on a CPU or on a graphics processor; `Batched`."""
+    """A model that is an ONNX graph, on a CPU or on a graphics processor."""
 
     _session: Session
 
@@ -221,7 +221,7 @@ class BiEncoder(TextEncoder, GraphModel):
 
 
 class CrossEncoder(GraphModel):
-    """The reranker of a manifest entry; a `BatchScorer`. Safe to share between threads.
+    """The reranker of a manifest entry; a `PairScorer`. Safe to share between threads.
 
     On a CPU one pair per run, at its own length: padding a batch costs more than it saves at this
     size (12 pairs of 498 tokens in total: 24.9 ms one by one, 35.8 ms together), and a caller with

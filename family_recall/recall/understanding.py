@@ -73,7 +73,7 @@ def understand(
 
 def _plan(run: Runner, scope: Scope, now: dt.datetime, region: Region) -> QueryPlan:
     static = run.models.static(_static_wait_ms(run))
-    if static is None and (fault := run.models.static_fault) is not None:
+    if static is None and (fault := run.models.fault("static_embedder")) is not None:
         run.trace.degraded.append(f"embed_static: {fault}")
     leave_out = run.config.leave_out
     refusal = run.refusal("plan")

@@ -41,7 +41,7 @@ def rerank(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
     if scorer is None:
         run.trace.skip("rerank", "no_model", run.models.why_no_scorer, n)
         is_wanted = "rerank" not in run.config.leave_out and not context.plan.about_time_alone
-        if is_wanted and (fault := run.models.scorer_fault) is not None:
+        if is_wanted and (fault := run.models.fault("cross_encoder")) is not None:
             run.trace.degraded.append(f"rerank: {fault}")
         return ranking
     if context.plan.about_time_alone:
