@@ -47,33 +47,6 @@ class ScopeSource(Protocol):
         ...
 
 
-def scope_in(
-    source: ScopeSource,
-    ctx: RecallContext,
-    *,
-    wall_s: float,
-    zone: dt.tzinfo,
-    now_s: float | None = None,
-) -> Scope:
-    """Decide what a request may see of a file, as :func:`scope_of` does.
-
-    ``now_s`` is the real time, ``wall_s``, when left out.
-
-    Raises:
-        UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
-            this person.
-    """
-    return scope_of(
-        ctx,
-        source.access(ctx.person_id),
-        source.every_partition(),
-        now_s=wall_s if now_s is None else now_s,
-        wall_s=wall_s,
-        zone=zone,
-        expired=source.expired(wall_s),
-    )
-
-
 def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
     """Return the spaces that may be entered now, by id; a grant ends at the moment it expires.
 
@@ -89,16 +62,14 @@ def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
 
 
 def scope_of(
+    source: ScopeSource,
     ctx: RecallContext,
-    access: Iterable[Access],
-    partitions: Sequence[Partition],
     *,
-    now_s: float,
     wall_s: float,
     zone: dt.tzinfo,
-    expired: tuple[tuple[str, float], ...] = (),
+    now_s: float | None = None,
 ) -> Scope:
-    """Decide what a request may see.
+    """Decide what a request may see of a file.
 
     A shared space answers from itself alone, since others may be listening; a private space
     adds the shared ones; no space means every space the person may enter. What is said aloud
@@ -106,13 +77,14 @@ def scope_of(
     opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
     a role from which fields are hidden sees its redacted view in place of the space.
 
-    ``now_s`` is the moment the request is asked from; grants expire by ``wall_s``, the real time,
-    and so have the memories in ``expired``, which nobody sees.
+    ``now_s`` is the moment the request is asked from, ``wall_s`` when left out; grants and
+    memories expire by ``wall_s``, the real time.
 
     Raises:
-        UnknownSpaceError: If the request names a space the person may not enter.
+        UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
+            this person.
     """
-    spaces = entered(access, wall_s)
+    spaces = entered(source.access(ctx.person_id), wall_s)
     own = None if ctx.space_id is None else spaces.get(ctx.space_id)
     if ctx.space_id is not None and own is None:
         raise UnknownSpaceError(
@@ -120,26 +92,25 @@ def scope_of(
             "ask with space_id=None for every space the person may enter",
             ctx.space_id,
         )
-    if own is not None:
-        adds_shared = own.space_kind == "private"
-        spaces = {
-            name: entry
-            for name, entry in spaces.items()
-            if entry is own or (adds_shared and entry.space_kind != "private")
-        }
-    if ctx.aloud:
-        spaces = {name: entry for name, entry in spaces.items() if entry.space_kind != "private"}
-    if not ctx.filters.allow_shared:
-        spaces = {name: entry for name, entry in spaces.items() if entry.space_kind == "private"}
-    filters = _narrowed(ctx, zone)
+
+    def answers(entry: Access) -> bool:
+        if entry.space_kind == "private":
+            return own in {None, entry} and not ctx.aloud
+        return ctx.filters.allow_shared and (
+            own in {None, entry} or (own is not None and own.space_kind == "private")
+        )
+
+    spaces = {space_id: entry for space_id, entry in spaces.items() if answers(entry)}
+    partitions, filters = source.every_partition(), _narrowed(ctx, zone)
     as_of_s = epoch_s(ctx.as_of, zone)
+    usual_s = wall_s if now_s is None else now_s
     return Scope(
         person_id=ctx.person_id,
-        partitions=visible(ctx.person_id, spaces, partitions) if filters is not None else (),
-        as_of_s=now_s if as_of_s is None else as_of_s,
+        partitions=() if filters is None else visible(ctx.person_id, spaces, partitions),
+        as_of_s=usual_s if as_of_s is None else as_of_s,
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,
-        expired=expired,
+        expired=source.expired(wall_s),
     )
 
 
@@ -166,25 +137,6 @@ def visible(
         and partition.redacted_view == (0 if unredacted else entry.redacted_view)
         and (partition.guardians is None or person_id in partition.guardians)
     )
-
-
-def within(scope: Scope, timespan_s: tuple[float, float]) -> Scope:
-    """Narrow a scope to what lies in a half-open interval of epoch seconds.
-
-    That is what occurred in it, begins to be valid in it, or tells of a time in it.
-    """
-    return dataclasses.replace(scope, lies_in_s=timespan_s)
-
-
-def valid_in(scope: Scope, timespan_s: tuple[float, float], *, certain: bool) -> Scope:
-    """Ask for what is true at some time of an interval, in place of the scope's moment.
-
-    Where the interval is not certain, what is true between it and that moment counts as well.
-    """
-    start, end = timespan_s
-    if not certain:
-        start, end = min(start, scope.as_of_s), max(end, scope.as_of_s)
-    return dataclasses.replace(scope, valid_s=(start, end))
 
 
 def owned_by(

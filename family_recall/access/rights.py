@@ -244,5 +244,5 @@ def editable_view(
         listings=listings,
         space_id=space_id,
         rights=rights_of(household, person_id, wall_s=wall_s),
-        scope=policy.scope_in(household, ctx, wall_s=wall_s, zone=zone),
+        scope=policy.scope_of(household, ctx, wall_s=wall_s, zone=zone),
     )

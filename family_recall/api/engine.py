@@ -135,9 +135,9 @@ class Engine:
         return now.astimezone(zone) if now.tzinfo else now.replace(tzinfo=zone)
 
     def scope(self, source: ScopeSource, ctx: RecallContext, now_s: float | None = None) -> Scope:
-        """Decide what a request may see, as :func:`family_recall.access.policy.scope_in`."""
+        """Decide what a request may see, as :func:`family_recall.access.policy.scope_of`."""
         wall_s, zone = self.wall_clock(), self.store.zone
-        return policy.scope_in(source, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
+        return policy.scope_of(source, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
 
     def record(self, call: Call, ctx: RecallContext, answer: Answer) -> Answer:
         """Log an answer, pass its trace to the hook, and start what is due in the background."""

@@ -47,7 +47,7 @@ class Spaces:
         with self._engine.store.reading() as tables:
             household = tables.household
             ctx = RecallContext(person_id=person_id)
-            scope = policy.scope_in(household, ctx, wall_s=wall_s, zone=zone)
+            scope = policy.scope_of(household, ctx, wall_s=wall_s, zone=zone)
             counts: Counter[str] = Counter()
             for partition in household.every_partition():
                 if partition.no in scope.partitions:

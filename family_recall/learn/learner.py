@@ -219,7 +219,7 @@ def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -
 
 
 def _scope(tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:
-    return policy.scope_in(tables.household, ctx, wall_s=wall_s, zone=tables.zone)
+    return policy.scope_of(tables.household, ctx, wall_s=wall_s, zone=tables.zone)
 
 
 def _shown(

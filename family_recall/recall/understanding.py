@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import functools
 from collections.abc import Callable
@@ -42,17 +43,20 @@ def understand(
     profile = requested_profile(ctx, config.weights)
     if not ctx.aloud:  # what was learned rests on private memories, too
         profile = personal_profile(profile, snapshot.learned(ctx.person_id))
-    scope = policy.scope_in(snapshot, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
+    scope = policy.scope_of(snapshot, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
     plan = _plan(run, scope, now, region or store.region)
     run.trace.understanding = functools.partial(
         planner.understanding, request.query_text, plan, zone
     )
     if plan.timespan_s is not None:
         if ctx.as_of is None:  # what was true in that time
-            certain = plan.timespan_certainty >= planner.LIKELY
-            scope = policy.valid_in(scope, plan.timespan_s, certain=certain)
+            start_s, end_s = plan.timespan_s
+            if plan.timespan_certainty < planner.LIKELY:
+                # What is true between that time and now counts as well.
+                start_s, end_s = min(start_s, scope.as_of_s), max(end_s, scope.as_of_s)
+            scope = dataclasses.replace(scope, valid_s=(start_s, end_s))
         if plan.about_time_alone:
-            scope = policy.within(scope, plan.timespan_s)
+            scope = dataclasses.replace(scope, lies_in_s=plan.timespan_s)
         run.trace.decisions["time"] = (
             "nothing else is asked: only what lies in that time is searched"
             if plan.about_time_alone

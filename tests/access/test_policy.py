@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -28,16 +29,29 @@ ACCESS = (
 )
 
 
+class Source(NamedTuple):
+    """What a scope is decided from."""
+
+    spaces: Sequence[Access]
+    partitions: Sequence[Partition]
+
+    def access(self, person_id: str | None) -> Sequence[Access]:  # noqa: ARG002
+        """Return the spaces, whoever asks."""
+        return self.spaces
+
+    def every_partition(self) -> Sequence[Partition]:
+        """Return the partitions."""
+        return self.partitions
+
+    def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:  # noqa: ARG002
+        """Return nothing: no memory expires."""
+        return ()
+
+
 def scope(access: tuple[Access, ...] = ACCESS, **ctx: Any) -> Scope:
     """Decide a scope at noon."""
-    return scope_of(
-        RecallContext("ana", **ctx),
-        access,
-        PARTITIONS,
-        now_s=NOW.timestamp(),
-        wall_s=NOW.timestamp(),
-        zone=dt.UTC,
-    )
+    source = Source(access, PARTITIONS)
+    return scope_of(source, RecallContext("ana", **ctx), wall_s=NOW.timestamp(), zone=dt.UTC)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +107,7 @@ def test_moments_are_read_in_the_households_zone() -> None:
     """Naive moments mean the household's zone; without as_of, what is true now counts."""
     zone = dt.timezone(dt.timedelta(hours=2))
     ctx = RecallContext("ana", as_of="2025-01-01", filters={"after": "2025-01-01"})  # type: ignore[arg-type]  # as JSON has it
-    decided = scope_of(
-        ctx, ACCESS, PARTITIONS, now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=zone
-    )
+    decided = scope_of(Source(ACCESS, PARTITIONS), ctx, wall_s=NOW.timestamp(), zone=zone)
     new_year = dt.datetime(2024, 12, 31, 22, tzinfo=dt.UTC)
 
     assert decided.as_of_s == new_year.timestamp()
@@ -143,14 +155,9 @@ def decided(
     parts: tuple[Partition, ...], person: str | None, role: str, redacted_view: int = 0
 ) -> tuple[int, ...]:
     """Return the partitions that a role in one space opens."""
-    return scope_of(
-        RecallContext(person),
-        [Access("home", "shared", role, None, redacted_view)],
-        parts,
-        now_s=NOW.timestamp(),
-        wall_s=NOW.timestamp(),
-        zone=dt.UTC,
-    ).partitions
+    source = Source([Access("home", "shared", role, None, redacted_view)], parts)
+    ctx = RecallContext(person)
+    return scope_of(source, ctx, wall_s=NOW.timestamp(), zone=dt.UTC).partitions
 
 
 def test_an_owner_owns_the_partitions_of_their_spaces() -> None:

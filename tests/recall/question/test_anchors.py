@@ -56,10 +56,7 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 def anchors(home: FamilyRecall, question: str, person_id: str = "rajesh") -> tuple[Anchor, ...]:
     """Return the anchors of a question."""
     with store_of(home).snapshot() as snapshot:
-        scope = scope_of(
-            RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
-        )  # fmt: skip
+        scope = scope_of(snapshot, RecallContext(person_id), wall_s=NOW.timestamp(), zone=home.zone)
         return anchors_of(question, scope, snapshot, ZONE)
 
 
@@ -189,10 +186,7 @@ def test_anchors_are_read_by_the_grammar(home: FamilyRecall) -> None:
 def test_a_question_without_such_words_reads_nothing(home: FamilyRecall) -> None:
     """The store is left alone: asking a closed one raises nothing."""
     with store_of(home).snapshot() as snapshot:
-        scope = scope_of(
-            RecallContext("rajesh"), snapshot.access("rajesh"), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
-        )  # fmt: skip
+        scope = scope_of(snapshot, RecallContext("rajesh"), wall_s=NOW.timestamp(), zone=home.zone)
 
     assert anchors_of("Where is the spare key?", scope, snapshot, ZONE) == ()
     assert anchors_of("What did we do on Monday?", scope, snapshot, ZONE) == ()

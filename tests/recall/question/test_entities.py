@@ -29,10 +29,7 @@ def home(path: Path) -> Iterator[FamilyRecall]:
 def named(home: FamilyRecall, question: str, person_id: str | None) -> set[str]:
     """Return the names of the entities that a question names."""
     with store_of(home).snapshot() as snapshot:
-        scope = scope_of(
-            RecallContext(person_id), snapshot.access(person_id), snapshot.every_partition(),
-            now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
-        )  # fmt: skip
+        scope = scope_of(snapshot, RecallContext(person_id), wall_s=NOW.timestamp(), zone=home.zone)
         entities = resolve(question, scope, snapshot).entities
         return {entity.name for entity in entities}
 

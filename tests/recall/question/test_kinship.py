@@ -49,9 +49,8 @@ def tell(home: FamilyRecall, *relations: tuple[str, str, str], **fields: Any) ->
 def scope_for(home: FamilyRecall, snapshot: Any, person_id: str | None, **ctx: Any) -> Scope:
     """Decide what somebody may see at the tests' own moment."""
     return scope_of(
-        RecallContext(person_id, **ctx), snapshot.access(person_id), snapshot.every_partition(),
-        now_s=NOW.timestamp(), wall_s=NOW.timestamp(), zone=home.zone,
-    )  # fmt: skip
+        snapshot, RecallContext(person_id, **ctx), wall_s=NOW.timestamp(), zone=home.zone
+    )
 
 
 def resolved(
