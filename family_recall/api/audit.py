@@ -18,19 +18,15 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from family_recall.access import policy
+from family_recall.api.keywords import Part
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
 from family_recall.store.audit import AuditRow, AuditTables, NewCall
 from family_recall.store.household import DAY_S
 from family_recall.store.store import Store
 from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days
-from family_recall.types.checked import checked
-
-if TYPE_CHECKING:
-    from family_recall.api.engine import Engine
 
 _BATCH = 500
 DEFAULT_DAYS = 30
@@ -216,12 +212,8 @@ def _is_running(pid: int) -> bool:
     return True
 
 
-@checked
-class Audit:
+class Audit(Part):
     """Who recalled what of which space."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def entries(
         self, person_id: str, *, of: str | None = None, limit: int = 100

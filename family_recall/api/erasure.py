@@ -6,18 +6,14 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Literal, overload
 
-from family_recall.api.engine import Embed, Engine
+from family_recall.api.engine import Embed
+from family_recall.api.keywords import Part
 from family_recall.store.memories import epoch_s
-from family_recall.types.checked import checked
 from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
 
 
-@checked
-class Erasure:
+class Erasure(Part):
     """What was forgotten, and the rules by which memories expire."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def receipts(self) -> list[Receipt]:
         """List what was forgotten, the newest first."""

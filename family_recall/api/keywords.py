@@ -1,21 +1,36 @@
-"""How the facade is called: fields as keyword arguments, and asynchronous twins of methods."""
+"""How the facade is called: parts, fields as keyword arguments, and twins that are awaited."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
 from family_recall.types import Memory, RecallContext, Selection
+from family_recall.types.checked import checked
 from family_recall.types.erasure import SelectionFields
 from family_recall.types.fields import Checked, fields_of
 from family_recall.types.memory import MemoryFields
 from family_recall.types.request import ContextFields
 
+if TYPE_CHECKING:
+    from family_recall.api.engine import Engine
+
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+
+class Part:
+    """A named part of an open household; its public methods check their arguments."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __init_subclass__(cls) -> None:
+        """Have public methods check their arguments."""
+        checked(cls)
 
 
 class Runner(Protocol):

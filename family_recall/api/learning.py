@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from family_recall.api.engine import Engine
+from family_recall.api.keywords import Part
 from family_recall.errors import InvalidRequestError
 from family_recall.learn import Learning, learning_of
-from family_recall.types.checked import checked
 
 
-@checked
-class LearnedWeights:
+class LearnedWeights(Part):
     """Weights learned from feedback, per person; ``home.feedback`` learns them."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def all(self, person_id: str | None = None) -> list[Learning]:
         """Return what one person has taught, or each who gave feedback, by id.

@@ -9,8 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from family_recall.api.keywords import Part
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import FamilyRecallError, ModelError
@@ -23,10 +24,6 @@ from family_recall.store.file.copies import Backup
 from family_recall.store.health import CHECKSUMS, Finding, versions
 from family_recall.store.store import Store
 from family_recall.types.aliases import CountCallback, ProgressCallback
-from family_recall.types.checked import checked
-
-if TYPE_CHECKING:
-    from family_recall.api.engine import Engine
 
 __all__ = [
     "CHECKSUMS",
@@ -113,12 +110,8 @@ def _damage(wrong: Sequence[str]) -> str | None:
     return f"damaged ({', '.join(wrong)}); family-recall doctor" if wrong else None
 
 
-@checked
-class Maintenance:
+class Maintenance(Part):
     """Checks, copies, exports and rebuilds of an open household's file."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def check(self) -> list[Finding]:
         """Check the file, and all that is made from its texts against them; reads everything.

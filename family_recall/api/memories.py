@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.access.rights import editable_view
-from family_recall.api.engine import Engine
-from family_recall.api.keywords import context_of
+from family_recall.api.keywords import Part, context_of
 from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.store.memories import StoredMemory
@@ -25,19 +24,14 @@ from family_recall.types import (
     ShortIds,
     StoredVersion,
 )
-from family_recall.types.checked import checked
 from family_recall.types.request import ContextFields
 
 MAX_PAGE = 1000
 _MAX_LINKS = 24
 
 
-@checked
-class Memories:
+class Memories(Part):
     """Memories by page, one with its versions and links, and the entities they mention."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def page(
         self,

@@ -5,19 +5,14 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from family_recall.access import policy
-from family_recall.api.engine import Engine
+from family_recall.api.keywords import Part
 from family_recall.remember import people
 from family_recall.types import Person
-from family_recall.types.checked import checked
 from family_recall.types.erasure import About, Receipt, RemovalPlan, Said
 
 
-@checked
-class People:
+class People(Part):
     """The people of a household, and their guardians."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def add(self, person: Person) -> None:
         """Add a person, or change the name and aliases of one that is there.

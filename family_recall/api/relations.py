@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from family_recall.access.rights import EditableView, editable_view
-from family_recall.api.engine import Engine
-from family_recall.api.keywords import context_of
+from family_recall.api.keywords import Part, context_of
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations
@@ -14,16 +13,11 @@ from family_recall.store.file.schema import partition_of
 from family_recall.store.listing import Listings
 from family_recall.store.relations import StoredRelation
 from family_recall.types import RecallContext, Relation
-from family_recall.types.checked import checked
 from family_recall.types.request import ContextFields
 
 
-@checked
-class Relations:
+class Relations(Part):
     """Typed relations between two named people or things of a space."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def add(self, relation: Relation, *, person_id: str | None = None) -> None:
         """Store a typed edge between two named people or things of a space.

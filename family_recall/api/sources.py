@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
-from family_recall.api.engine import Embed, Engine
-from family_recall.api.keywords import memory_of
+from family_recall.api.engine import Embed
+from family_recall.api.keywords import Part, memory_of
 from family_recall.errors import (
     DatasetError,
     InvalidMemoryError,
@@ -37,7 +37,6 @@ from family_recall.types import (
 )
 from family_recall.types.aliases import StepCallback
 from family_recall.types.browsing import FORMATS, Format
-from family_recall.types.checked import checked
 from family_recall.types.fields import MAX_LABEL_CHARS
 from family_recall.types.memory import MemoryFields
 
@@ -54,16 +53,12 @@ _BATCH = 256
 _N_EXAMPLES = 3
 
 
-@checked
-class Sources:
+class Sources(Part):
     """What programs write for themselves, such as a calendar's events, by their own keys.
 
     A source is any name, such as ``calendar.family``, and stands in the ``source`` of a memory. A
     key is the source's own id, such as the uid of an event. The caller decides who may write.
     """
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def write(
         self,

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from family_recall.access import policy
-from family_recall.api.engine import Engine
+from family_recall.api.keywords import Part
 from family_recall.store.memories import epoch_s
 from family_recall.types import AccessibleSpace, Grant, Hidden, Person, RecallContext, Space
-from family_recall.types.checked import checked
 
 
-@checked
-class Spaces:
+class Spaces(Part):
     """The spaces of a household, the grants to enter them, and fields hidden by role."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
 
     def add(self, space: Space) -> None:
         """Add a space, or change one that is there."""
