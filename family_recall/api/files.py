@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from family_recall.forget import cleaning
+from family_recall.forget import clean
 from family_recall.remember import upgrade
 from family_recall.store.file import copies
 from family_recall.store.file.copies import Backup, Restored
@@ -102,7 +102,7 @@ def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple
     store = Store(Path(path), create=False, key=key_of(key))
     try:
         upgrade(store)
-        cleaning.clean(store, time.time())
+        clean(store, time.time())
     finally:
         store.close()
     return SCHEMA_VERSION, SCHEMA_VERSION

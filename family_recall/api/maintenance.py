@@ -15,7 +15,7 @@ from family_recall.api.keywords import Part
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import FamilyRecallError, ModelError
-from family_recall.forget import cleaning
+from family_recall.forget import clean
 from family_recall.recall.sources.graph_engine import engine as graph_engine
 from family_recall.remember.indexer import Reembedded, reembed
 from family_recall.store import export
@@ -239,7 +239,7 @@ class Maintenance(Part):
         """
         described = self._engine.store.reset_unreadable()
         if described:
-            cleaning.clean(self._engine.store, self._engine.wall_clock())
+            clean(self._engine.store, self._engine.wall_clock())
         self._engine.integrity.check_soon()
         return described
 

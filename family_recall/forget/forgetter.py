@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import logging
 import reprlib
@@ -22,8 +21,7 @@ from family_recall.errors import (
     UnconfirmedError,
     UnknownMemoryError,
 )
-from family_recall.forget import cleaning, entity_provenance, person_removal
-from family_recall.forget.cleaning import Erasure, iso_of
+from family_recall.forget import entity_provenance, person_removal
 from family_recall.forget.person_removal import Leaving
 from family_recall.forget.selection import (
     Choice,
@@ -35,12 +33,20 @@ from family_recall.forget.selection import (
 )
 from family_recall.learn.learner import relearn
 from family_recall.remember import Indexer
-from family_recall.store.erase.byte_search import runs_of_erased, runs_of_texts
+from family_recall.store.erase.byte_search import Words64, runs_of_erased, runs_of_texts
 from family_recall.store.erase.eraser import Eraser
 from family_recall.store.memories import MAX_MOMENT_S
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
-from family_recall.types.erasure import About, ForgetPlan, Receipt, RemovalPlan, Said, Selection
+from family_recall.types.erasure import (
+    About,
+    ForgetPlan,
+    Proof,
+    Receipt,
+    RemovalPlan,
+    Said,
+    Selection,
+)
 
 RETENTION = "retention"
 """What a receipt has as its criterion if a retention rule chose."""
@@ -69,11 +75,10 @@ class Forgetter:
             InvalidRequestError: If nobody in particular asks.
             UnknownPersonError: If there is no such person.
         """
-        key = self._key()
         with self.store.reading() as tables:
             who = rights_of(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
-            return plan(tables, choice, token_for(key, who.person_id, choice), who.hidden)
+            return plan(tables, choice, token_for(who.person_id, choice), who.hidden)
 
     def forget(
         self,
@@ -99,13 +104,13 @@ class Forgetter:
             who = rights_of(writing.household, person_id, wall_s=wall_s)
             choice = choose(writing, selection, who, self.store.zone, answered)
             _check_rights(selection, choice)
-            expected = token_for(writing.erasure_log.make_token_key(), who.person_id, choice)
+            expected = token_for(who.person_id, choice)
             by_id_alone = selection.criteria == ("doc_ids",)
             _check_token(choice, token, expected, by_id_alone=by_id_alone)
-            erasure = self._erase(
+            erased = self._erase(
                 writing, choice, who.person_id, selection.criteria, until_s, wall_s
             )
-        return self._cleaned(erasure, wall_s)
+        return self._cleaned(*erased, wall_s)
 
     def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
         """Forget what a source wrote, under one id if one is given.
@@ -118,8 +123,8 @@ class Forgetter:
             if not choice.versions:
                 raise UnknownMemoryError(f"nothing is stored that {source!r} wrote")
             criteria = ("source",) if doc_id is None else ("source", "key")
-            erasure = self._erase(writing, choice, None, criteria, None, wall_s)
-        return self._cleaned(erasure, wall_s)
+            erased = self._erase(writing, choice, None, criteria, None, wall_s)
+        return self._cleaned(*erased, wall_s)
 
     def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:
         """Return what removing a person would come to; nothing is changed.
@@ -128,12 +133,11 @@ class Forgetter:
             UnknownPersonError: If there is no such person.
             InvalidRequestError: If they are a guardian whom nobody could stand in for.
         """
-        key = self._key()
         with self.store.reading() as tables:
             left = person_removal.leaving(tables, person_id, said, about)
             return RemovalPlan(
                 person_id=person_id,
-                forgotten=plan(tables, left.choice, _removal_token(key, left), {}),
+                forgotten=plan(tables, left.choice, _removal_token(left), {}),
                 n_said=len({version.memory for version in left.authored}),
                 n_mentioning=len({version.memory for version in left.mentioning}),
                 spaces=left.spaces,
@@ -151,17 +155,15 @@ class Forgetter:
         """
         with self.store.writing() as writing:
             left = person_removal.leaving(writing, person_id, said, about)
-            key = writing.erasure_log.make_token_key()
-            _check_token(left.choice, token, _removal_token(key, left), by_id_alone=False)
+            _check_token(left.choice, token, _removal_token(left), by_id_alone=False)
             criteria = ("person", *(
                 name for name, fate in (("said", said), ("about", about)) if fate == "forget"
             ))  # fmt: skip
-            erasure = self._erase(writing, left.choice, None, criteria, None, wall_s)
+            receipt, runs = self._erase(writing, left.choice, None, criteria, None, wall_s)
             person_removal.take_out(self.indexer, writing, left, wall_s)
             Eraser(writing, self.indexer.config.next_weight).clear_copies()
         names = runs_of_texts((person_id, left.person.name, *left.person.aliases, *left.spaces))
-        runs = np.union1d(erasure.runs, names)
-        return self._cleaned(dataclasses.replace(erasure, runs=runs), wall_s)
+        return self._cleaned(receipt, np.union1d(runs, names), wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
         """Restore what is in the trash; returns how many memories, whose vectors are pending.
@@ -193,10 +195,9 @@ class Forgetter:
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
         """Return what the household's retention rules would forget."""
-        key = self._key()
         with self.store.reading() as tables:
             choice = expired(tables, now_s)
-            return plan(tables, choice, token_for(key, RETENTION, choice), {})
+            return plan(tables, choice, token_for(RETENTION, choice), {})
 
     def apply_retention(self, now_s: float) -> Receipt | None:
         """Forget what the retention rules no longer retain, and empty the trash of what is due.
@@ -210,25 +211,25 @@ class Forgetter:
                 expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.is_unclean()
             ):
                 return None
-        erasure = None
+        erased = None
         with self.store.writing() as writing:
             writing.erasure_log.empty_expired_trash(now_s)
             choice = expired(writing, now_s)
             if choice.versions:
-                erasure = self._erase(writing, choice, None, (RETENTION,), None, now_s)
-        if erasure is None:
-            cleaning.clean(self.store, now_s)
+                erased = self._erase(writing, choice, None, (RETENTION,), None, now_s)
+        if erased is None:
+            clean(self.store, now_s)
             return None
-        return self._cleaned(erasure, now_s)
+        return self._cleaned(*erased, now_s)
 
-    def _cleaned(self, erasure: Erasure, wall_s: float) -> Receipt:
+    def _cleaned(self, receipt: Receipt, runs: Words64, wall_s: float) -> Receipt:
         """Clean the file of what was erased; what prevents that does not undo the erasure."""
         proof = None
         try:
-            proof = cleaning.clean(self.store, wall_s, erasure)
+            proof = clean(self.store, wall_s, receipt, runs)
         except StoreError as error:
             logger.warning("forgotten, but its bytes wait to be cleaned: %s", error)
-        return msgspec.structs.replace(erasure.receipt, proof=proof)
+        return msgspec.structs.replace(receipt, proof=proof)
 
     def _erase(
         self,
@@ -238,8 +239,11 @@ class Forgetter:
         criteria: tuple[str, ...],
         until_s: float | None,
         wall_s: float,
-    ) -> Erasure:
-        """Erase a choice and everything derived from it, and store the receipt."""
+    ) -> tuple[Receipt, Words64]:
+        """Erase a choice and everything derived from it, and store the receipt.
+
+        Returns the receipt and the runs of erased bytes, which lie in memory alone.
+        """
         eraser = Eraser(writing, self.indexer.config.next_weight)
         rows = eraser.raw_rows(choice.ids) if until_s else []
         entities = entity_provenance.entities_of_superseded(
@@ -258,22 +262,56 @@ class Forgetter:
             chosen_by=criteria,
             counts=dict(sorted(counts.items())),
             undo_until=None if until_s is None else iso_of(until_s),
-            rows=tuple(row.id for row in erased.rows),
+            rows=tuple(choice.ids),
         )
         log.put(receipt, wall_s)
         if until_s is not None:
             log.move_to_trash(
                 receipt.receipt_id, until_s, {"memory": rows, "relation": erased.relations}
             )
-        return Erasure(receipt, runs_of_erased(erased))
+        return receipt, runs_of_erased(erased)
 
-    def _key(self) -> bytes:
-        with self.store.reading() as tables:
-            key = tables.erasure_log.token_key()
-        if key is None:
-            with self.store.writing() as writing:
-                key = writing.erasure_log.make_token_key()
-        return key
+
+def clean(
+    store: Store, wall_s: float, receipt: Receipt | None = None, runs: Words64 | None = None
+) -> Proof | None:
+    """Remove the bytes of what was erased from a file, and record the proof in the receipts.
+
+    The ``runs`` that ``receipt`` erased just now are searched for. Anything else that is not
+    cleaned yet (a reader needed earlier pages, a process was killed, the trash was emptied) has no
+    text to search for any more, so the file is rewritten for it.
+
+    Returns:
+        The proof for ``receipt``, or for what was left from before. None where a reader still
+        needs earlier pages, and where nothing was to be cleaned, what is in the trash included.
+    """
+    with store.reading() as tables:
+        unclean = tables.erasure_log.not_cleaned()
+        rewrite_due = tables.erasure_log.rewrite_due()
+    own = {receipt.receipt_id} & unclean if receipt is not None else set()
+    rewrite = rewrite_due or unclean > own
+    if not own and not rewrite:
+        store.empty_log()
+        return None
+    if rewrite_due:
+        with store.writing() as writing:
+            writing.words.rewrite_if_stale()
+    sought = runs if own and runs is not None else runs_of_texts(())
+    proof = store.clean(sought, iso_of(wall_s), rewrite=rewrite)
+    if proof is None:
+        return None
+    with store.writing() as writing:
+        for receipt_id in unclean:
+            is_own = receipt_id in own
+            of_receipt = proof if is_own else Proof(proof.at, rewritten=True)
+            writing.erasure_log.set_proof(receipt_id, of_receipt)
+        writing.erasure_log.set_rewritten()
+    return proof
+
+
+def iso_of(wall_s: float) -> str:
+    """Return a moment as receipts have it."""
+    return dt.datetime.fromtimestamp(wall_s, dt.UTC).isoformat()
 
 
 def _check_rights(selection: Selection, choice: Choice) -> None:
@@ -290,8 +328,8 @@ def _check_rights(selection: Selection, choice: Choice) -> None:
         )
 
 
-def _removal_token(key: bytes, left: Leaving) -> str:
-    return token_for(key, f"{left.person.person_id}\0{left.said}\0{left.about}", left.choice)
+def _removal_token(left: Leaving) -> str:
+    return token_for(f"{left.person.person_id}\0{left.said}\0{left.about}", left.choice)
 
 
 def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alone: bool) -> None:

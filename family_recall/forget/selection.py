@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import hmac
-import struct
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,11 +111,11 @@ def plan(
     )
 
 
-def token_for(key: bytes, person_id: str, choice: Choice) -> str:
-    """Return the token that confirms exactly these rows, for this person."""
-    rows = struct.pack(f"<{len(choice.ids)}q", *choice.ids)
-    digest = hmac.digest(key, person_id.encode() + b"\0" + rows, hashlib.sha256)
-    return digest[:_TOKEN_BYTES].hex()
+def token_for(asked: str, choice: Choice) -> str:
+    """Return the token that confirms exactly these rows, for who asked for what."""
+    versions = (*choice.versions, *choice.views)
+    rows = sorted((version.id, version.recorded_s) for version in versions)
+    return hashlib.sha256(f"{asked}\0{rows}".encode()).digest()[:_TOKEN_BYTES].hex()
 
 
 def _example(version: Version, hidden: Collection[str]) -> ForgetExample:

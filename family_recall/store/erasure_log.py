@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import secrets
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from family_recall.store.file import sql
 from family_recall.store.household import DAY_S
 from family_recall.types.erasure import Proof, Receipt, RetentionRule
 
-_TOKEN_KEY = "token_key"  # noqa: S105 - a name, and no secret
 _REWRITE = "rewrite_due"
 _CLEAN_AGAIN_S = 60.0  # a reader may hold earlier pages for longer than anybody waits
 
@@ -25,22 +23,6 @@ class ErasureLog:
     """The tables of receipts, trash and retention rules, inside one transaction."""
 
     connection: apsw.Connection
-
-    def token_key(self) -> bytes | None:
-        """Return the household's key for the tokens of dry runs; None if there never was one."""
-        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_TOKEN_KEY,))
-        return None if row is None else bytes.fromhex(row[0])
-
-    def make_token_key(self) -> bytes:
-        """Return the household's key for the tokens of dry runs; make it if there is none."""
-        key = self.token_key()
-        if key is None:
-            key = secrets.token_bytes(32)
-            self.connection.execute(
-                "INSERT OR REPLACE INTO main.info(key, value) VALUES(?, ?)",
-                (_TOKEN_KEY, key.hex()),
-            )
-        return key
 
     def put(self, receipt: Receipt, at_s: float) -> None:
         """Store a receipt; its bytes are not cleaned from the file yet."""
@@ -123,13 +105,9 @@ class ErasureLog:
         self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]
     ) -> None:
         """Store erased rows, by table, until a moment, under their receipt."""
-        encoded = {
-            table: [{key: _encoded(value) for key, value in row.items()} for row in of_table]
-            for table, of_table in rows.items()
-        }
         self.connection.execute(
             "INSERT INTO main.trash(receipt_id, until_s, record) VALUES(?, ?, ?)",
-            (receipt_id, until_s, json.dumps(encoded)),
+            (receipt_id, until_s, json.dumps(rows, default=lambda value: {"hex": value.hex()})),
         )
 
     def trash(self, receipt_id: str) -> tuple[float, dict[str, list[dict[str, Any]]]] | None:
@@ -139,10 +117,7 @@ class ErasureLog:
         )
         if row is None:
             return None
-        return float(row[0]), {
-            table: [{key: _decoded(value) for key, value in row.items()} for row in of_table]
-            for table, of_table in json.loads(row[1]).items()
-        }
+        return float(row[0]), json.loads(row[1], object_hook=_decoded)
 
     def has_expired_trash(self, now_s: float) -> bool:
         """Return whether anything in the trash can no longer be brought back."""
@@ -196,9 +171,5 @@ class ErasureLog:
         return min(due, default=math.inf)
 
 
-def _encoded(value: object) -> object:
-    return {"hex": value.hex()} if isinstance(value, bytes) else value
-
-
-def _decoded(value: object) -> object:
-    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
+def _decoded(record: dict[str, Any]) -> Any:
+    return bytes.fromhex(record["hex"]) if record.keys() == {"hex"} else record

@@ -20,7 +20,7 @@ from family_recall.store.erase.byte_search import Words64
 from family_recall.store.file import copies, sql
 from family_recall.store.file.connection import BUSY_TIMEOUT_MS
 from family_recall.store.file.connections import Connections
-from family_recall.store.file.disk_files import free_pages_with_content, image_of, log_of
+from family_recall.store.file.disk_files import log_of
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.schema import SCHEMA_VERSION, shards_in
 from family_recall.store.health import Finding
@@ -209,8 +209,10 @@ class Store:
             self._connections.compact()
             if not self.empty_log():
                 return None
-        found, free_pages = self._search(runs)
-        if (found.leftover or free_pages) and not rewrite:
+        encrypted = self._connections.key is not None
+        with self._connections.writing_nothing() as connection:
+            found = byte_search.search(connection, self.path, runs, decrypted=encrypted)
+        if (found.leftover or found.free_pages) and not rewrite:
             return self.clean(runs, at, rewrite=True)
         return Proof(at, rewrite, found.sought > 0, found.bytes_read, found.leftover)
 
@@ -273,15 +275,6 @@ class Store:
         """Close every connection; closing twice does nothing."""
         self._connections.close()
         self._caches.clear()
-
-    def _search(self, runs: Words64) -> tuple[byte_search.Found, int]:
-        """Search the file for runs, and count its unused pages that have something on them."""
-        encrypted = self._connections.key is not None
-        with (
-            self._connections.writing_nothing() as connection,
-            image_of(connection, self.path, decrypted=encrypted) as image,
-        ):
-            return byte_search.search(connection, image, runs), free_pages_with_content(image)
 
 
 def _place(timezone: str | None, country: str | None, hemisphere: str | None) -> dict[str, str]:

@@ -301,24 +301,22 @@ def _put(connection: apsw.Connection, model: Model, rows: Sequence[tuple[int, in
     connection.executemany(f"INSERT INTO {model.table} VALUES(?, ?, {value})", rows)
 
 
-def vector_bytes(
-    connection: apsw.Connection, ids: Sequence[int], *, vec0: bool
-) -> dict[int, list[bytes]]:
-    """Return the bytes of all vectors of some memories, by memory."""
-    by_memory: dict[int, list[bytes]] = {}
+def vector_bytes(connection: apsw.Connection, ids: Sequence[int], *, vec0: bool) -> list[bytes]:
+    """Return the bytes of all vectors of some memories."""
     wanted = (sql.id_array(np.array(ids, np.int64)),)
     statements = [
-        "SELECT memory, tokens FROM embedding WHERE memory IN (SELECT value FROM carray(?))",
+        "SELECT tokens FROM embedding WHERE memory IN (SELECT value FROM carray(?))",
         *(
-            f"SELECT id, vector FROM {model.table} WHERE id IN (SELECT value FROM carray(?))"
+            f"SELECT vector FROM {model.table} WHERE id IN (SELECT value FROM carray(?))"
             for model in models(connection)
             if writable(model, vec0=vec0)
         ),
     ]
-    for statement in statements:
-        for memory, blob in sql.rows(connection, statement, wanted):
-            by_memory.setdefault(memory, []).append(bytes(blob))
-    return by_memory
+    return [
+        bytes(blob)
+        for statement in statements
+        for (blob,) in sql.rows(connection, statement, wanted)
+    ]
 
 
 def overwrite(connection: apsw.Connection, ids: Sequence[int]) -> None:

@@ -6,8 +6,12 @@ megabytes a second, thirty times as fast as a binary search of each position.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
 
 import apsw
 import numpy as np
@@ -15,10 +19,12 @@ import numpy.typing as npt
 
 from family_recall.store import vector_tables
 from family_recall.store.erase.eraser import Erased
-from family_recall.store.file.disk_files import Image, beside
+from family_recall.store.file.disk_files import journal_of, log_of, raw_file
 from family_recall.store.word_index import terms
 
 _CHUNK = 8 << 20  # bytes
+_HEADER = 100  # bytes (sqlite.org/fileformat2.html#the_database_header)
+_LARGEST_PAGE = 65_536  # written as 1
 _MOST_VECTOR_RUNS = 50_000
 _FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
 _SIX_BYTES = np.uint64((1 << 48) - 1)
@@ -42,12 +48,14 @@ class Found:
     """What a search found of ``sought`` runs in ``bytes_read`` bytes.
 
     ``restated`` runs are part of what is stored today as well; ``leftover`` runs are not.
+    ``free_pages`` are pages of the file that are not in use, and have something on them.
     """
 
     sought: int
     bytes_read: int
     leftover: int
     restated: int
+    free_pages: int
 
 
 def runs_of_texts(texts: Iterable[str]) -> Words64:
@@ -58,23 +66,70 @@ def runs_of_texts(texts: Iterable[str]) -> Words64:
 
 def runs_of_erased(erased: Erased) -> Words64:
     """Return the runs to look for: all of texts and words, evenly spaced ones of vectors."""
-    texts = [text for row in erased.rows for text in row.texts]
-    vectors = [vector for row in erased.rows for vector in row.vectors]
-    stride = -(-max(sum(map(len, vectors)), 1) // _MOST_VECTOR_RUNS)
-    spaced = [runs_of(vector)[::stride] for vector in vectors]
-    return _distinct([runs_of_texts([*texts, *erased.stems]), *spaced])
+    stride = -(-max(sum(map(len, erased.vectors)), 1) // _MOST_VECTOR_RUNS)
+    spaced = [runs_of(vector)[::stride] for vector in erased.vectors]
+    return _distinct([runs_of_texts([*erased.texts, *erased.stems]), *spaced])
 
 
-def search(connection: apsw.Connection, image: Image, runs: Words64) -> Found:
-    """Search a file, and the log and journal beside it, for some runs."""
+def search(connection: apsw.Connection, path: Path, runs: Words64, *, decrypted: bool) -> Found:
+    """Search a file, and the log and journal beside it, for some runs.
+
+    ``decrypted`` reads the pages that a transaction sees, all of which are then in memory at once.
+    """
     prefilter = BytePrefilter(runs)
     n_bytes, passing = 0, [runs[:0]]
-    for chunk in _chunks(image):
-        n_bytes += len(chunk)
-        passing.append(prefilter.passing(chunk))
+    with _image(connection, path, decrypted=decrypted) as (size, read):
+        starts = range(0, size, _CHUNK) if len(runs) else ()
+        chunks = (read(start, _CHUNK + RUN - 1) for start in starts)
+        for chunk in itertools.chain(chunks, _chunks_beside(path)):
+            n_bytes += len(chunk)
+            passing.append(prefilter.passing(chunk))
+        free_pages = _free_pages_with_content(size, read)
     found = np.unique(np.concatenate(passing))
     restated = int(np.count_nonzero(_restated(connection, found)))
-    return Found(len(runs), n_bytes, len(found) - restated, restated)
+    return Found(len(runs), max(n_bytes, size), len(found) - restated, restated, free_pages)
+
+
+_Read: TypeAlias = Callable[[int, int], bytes]
+"""``read(start, n)`` returns at most n bytes of a file."""
+
+
+@contextlib.contextmanager
+def _image(
+    connection: apsw.Connection, path: Path, *, decrypted: bool
+) -> Iterator[tuple[int, _Read]]:
+    """Lend the size of a file, and what reads it."""
+    if decrypted:
+        pages = connection.serialize("main")
+        yield len(pages), lambda start, n: pages[start : start + n]
+        return
+    with raw_file(path) as file:
+        size = file.xFileSize()
+        yield size, lambda start, n: file.xRead(min(n, size - start), start)
+
+
+def _free_pages_with_content(size: int, read: _Read) -> int:
+    """Count the free pages of a file in which anything is left that is no number of a page.
+
+    A trunk page lists the number of the next one, how many follow, and the numbers of free pages;
+    behind those, numbers of pages may be left that are in use again
+    (sqlite.org/fileformat2.html#the_freelist).
+    """
+    header = read(0, _HEADER)
+    page_size = int.from_bytes(header[16:18]) if header[16:18] != b"\0\1" else _LARGEST_PAGE
+    n_pages = size // page_size if page_size else 0
+    trunk, n_left = int.from_bytes(header[32:36]), 0
+    seen: set[int] = set()
+    while 0 < trunk <= n_pages and trunk not in seen:
+        seen.add(trunk)
+        page = read((trunk - 1) * page_size, page_size)
+        numbers = [int.from_bytes(page[at : at + 4]) for at in range(0, page_size, 4)]
+        n_left += any(number > n_pages for number in numbers)
+        for leaf in numbers[2 : 2 + numbers[1]]:
+            if 0 < leaf <= n_pages:
+                n_left += any(read((leaf - 1) * page_size, page_size))
+        trunk = numbers[0]
+    return n_left
 
 
 def _distinct(parts: list[Words64]) -> Words64:
@@ -86,11 +141,12 @@ def _distinct(parts: list[Words64]) -> Words64:
     return distinct
 
 
-def _chunks(image: Image) -> Iterator[bytes]:
-    """Yield the bytes of a file, then of its log and journal, in chunks that share a run."""
-    for start in range(0, image.size, _CHUNK):
-        yield image.read(start, _CHUNK + RUN - 1)
-    for file in beside(image.path):
+def _chunks_beside(path: Path) -> Iterator[bytes]:
+    """Yield the bytes of a file's log and journal, in chunks that share a run.
+
+    Not those of the log's index, which has numbers of pages and locks, and no content.
+    """
+    for file in filter(Path.exists, (log_of(path), journal_of(path))):
         with file.open("rb") as opened:
             overlap = b""
             while chunk := opened.read(_CHUNK):

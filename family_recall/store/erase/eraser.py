@@ -31,36 +31,22 @@ REFERENCES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Columns that hold a memory's row id. A new table with one belongs here, and is erased too."""
 
-EMPTIED: tuple[str, ...] = ("sqlite_stat4",)
-"""Tables that are emptied whenever something is erased: caches, and copies without an id.
-
-SQLite's samples of indexed values are the names and numbers of some memory; ``PRAGMA optimize``
-takes new ones. A cache of what questions or texts were read as belongs here too.
-"""
-
 _SOURCES = "doc_id, title, text, summary, fact_value, url, section, source"
 _IDS = "(SELECT value FROM json_each(?1))"
-
-
-@dataclass(frozen=True, slots=True)
-class ErasedRow:
-    """The texts and vectors of an erased memory, held until the file was searched for them."""
-
-    id: int
-    texts: tuple[str, ...]
-    vectors: tuple[bytes, ...]
 
 
 @dataclass(slots=True)
 class Erased:
     """What a transaction erased.
 
-    ``counts`` are rows by table; ``stems`` words that no memory has any more; ``relations`` the
-    rows that rested on erased memories alone. ``entities`` may no longer be mentioned; ``people``
-    lost feedback.
+    ``texts`` and ``vectors`` are held until the file was searched for them, with ``stems``, the
+    words that no memory has any more. ``counts`` are rows by table; ``relations`` the rows that
+    rested on erased memories alone. ``entities`` may no longer be mentioned; ``people`` lost
+    feedback.
     """
 
-    rows: list[ErasedRow] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    vectors: list[bytes] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     stems: set[str] = field(default_factory=set)
     entities: set[int] = field(default_factory=set)
@@ -83,9 +69,12 @@ class Eraser:
     def erase(self, memories: Iterable[int]) -> Erased:
         """Delete memories, by row id, with everything derived from them."""
         ids = sorted(set(memories))
-        erased = Erased(rows=self._read(ids))
+        erased = Erased()
         if not ids:
             return erased
+        rows = self._rows(f"SELECT {_SOURCES} FROM memory WHERE id IN {_IDS}", ids)
+        erased.texts = [text for texts in rows for text in texts if text]
+        erased.vectors = vector_bytes(self._connection, ids, vec0=self._vec0)
         mentioned = self._rows(f"SELECT DISTINCT entity FROM mention WHERE memory IN {_IDS}", ids)
         erased.entities |= {entity for (entity,) in mentioned}
         erased.people |= self._people_who_lose_feedback(ids)
@@ -114,10 +103,12 @@ class Eraser:
         return erased
 
     def clear_copies(self) -> None:
-        """Empty the tables that hold copies, and the indexes of words where much was removed."""
-        existing = {row[0] for row in sql.rows(self._connection, "SELECT name FROM sqlite_master")}
-        for table in existing & {*EMPTIED}:
-            self._connection.execute(f"DELETE FROM {table}")
+        """Delete SQLite's samples of values, and rewrite indexes of words where much was removed.
+
+        ``PRAGMA optimize`` takes new samples. A cache of what texts were read as belongs here too.
+        """
+        if sql.row(self._connection, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"):
+            self._connection.execute("DELETE FROM sqlite_stat4")
         self._words.rewrite_if_stale()
 
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
@@ -219,14 +210,6 @@ class Eraser:
             self._connection,
             [(context, memory, self._next_weight, "next") for context, memory in rows],
         )
-
-    def _read(self, ids: Sequence[int]) -> list[ErasedRow]:
-        rows = self._rows(f"SELECT id, {_SOURCES} FROM memory WHERE id IN {_IDS} ORDER BY id", ids)
-        vectors = vector_bytes(self._connection, ids, vec0=self._vec0)
-        return [
-            ErasedRow(memory, tuple(filter(None, texts)), tuple(vectors.get(memory, ())))
-            for memory, *texts in rows
-        ]
 
     def _people_who_lose_feedback(self, ids: Sequence[int]) -> set[str]:
         """List who gave feedback on these memories, or on a superseded version of them."""

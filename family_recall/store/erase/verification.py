@@ -17,16 +17,11 @@ import numpy as np
 
 from family_recall.errors import InvalidRequestError
 from family_recall.store import vector_tables
-from family_recall.store.erase.byte_search import RUN, Found, runs_of_texts, search
+from family_recall.store.erase.byte_search import RUN, runs_of_texts, search
 from family_recall.store.erase.eraser import REFERENCES
 from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.file import sql
-from family_recall.store.file.disk_files import (
-    free_pages_with_content,
-    image_of,
-    journal_of,
-    log_of,
-)
+from family_recall.store.file.disk_files import journal_of, log_of
 from family_recall.store.file.schema import shards_in, words_table
 from family_recall.store.word_index import stale_separators, vocabulary
 from family_recall.store.words import stem_number
@@ -43,7 +38,7 @@ def verify(
 ) -> Verification:
     """Check rows, indexes, unused pages and logs, and search every byte for texts, if any.
 
-    Needs a transaction in which nobody else writes. ``decrypted`` as in :func:`image_of`.
+    Needs a transaction in which nobody else writes. ``decrypted`` as in :func:`search`.
 
     Raises:
         InvalidRequestError: If there is no such receipt in this file, or a text is too short.
@@ -61,22 +56,18 @@ def verify(
             f"a text to search for must have {RUN} bytes or more, got {len(short)} shorter"
         )
     proof = stored.proof
-    with image_of(connection, path, decrypted=decrypted) as image:
-        if texts:
-            found = search(connection, image, runs_of_texts(texts))
-        else:
-            found = Found(0, image.size, 0 if proof is None else proof.leftover_runs, 0)
-        free_pages = free_pages_with_content(image)
+    found = search(connection, path, runs_of_texts(texts), decrypted=decrypted)
+    leftover_then = 0 if proof is None else proof.leftover_runs
     earlier = [journal_of(path), *([] if proof is not None else [log_of(path)])]
     return Verification(
         cleaned=proof is not None,
         rows=_referring_rows(connection, receipt.rows),
         terms=_unexplained_terms(connection),
-        free_pages=free_pages,
+        free_pages=found.free_pages,
         log_bytes=sum(file.stat().st_size for file in earlier if file.exists()),
         in_trash=log.trash(receipt.receipt_id) is not None,
         runs=found.sought,
-        leftover_runs=found.leftover,
+        leftover_runs=found.leftover if texts else leftover_then,
         restated_runs=found.restated,
         bytes_read=found.bytes_read,
     )

@@ -309,7 +309,6 @@ _INFO_READERS: Mapping[str, Callable[[str], object]] = {
     "country": lambda value: Region(country=value),
     "hemisphere": lambda value: Region(hemisphere=value),
     "audit_days": lambda value: check_audit_days(int(value)),
-    "token_key": bytes.fromhex,
 }
 _TRASH_COLUMNS = ("id", "space", "doc_id", "text", "redacted_view", "superseded_s", "recorded_s")
 _READERS: Mapping[str, Mapping[str, Callable[[_Row], object]]] = {
