@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +17,13 @@ from family_recall.store.file.disk_files import raw_file, sidecars
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.identity import check_identity, special_kind
 from family_recall.store.file.replacement import replacing, writing_to
-from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
+from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.health import check_pages
 from family_recall.types.aliases import ProgressCallback
 
 _STEP_PAGES = 256  # 1 MiB between two reports
 _BEFORE = ".before-restore"
+_CHUNK = bytes(64 * 1024)  # SQLite takes less than 128 KiB at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,9 @@ def back_up(
     sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
     inputs = (Path(source.db_filename("main")),)
     with writing_to(destination, overwrite=overwrite, inputs=inputs, over_copies=True) as partial:
-        _copy_pages(source, partial, key, progress)
-        schema, memories = verify(partial, key)
+        memories = _copy(source, partial, key, key, progress)
         n_bytes = partial.stat().st_size
-    return Backup(destination, n_bytes, schema, memories)
+    return Backup(destination, n_bytes, SCHEMA_VERSION, memories)
 
 
 def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
@@ -85,29 +84,6 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
         with _opened(path, key) as connection:
             connection.execute("BEGIN")
             return back_up(connection, destination, key, overwrite=False)
-
-
-def verify(path: Path, key: Key | None) -> tuple[int, int]:
-    """Check a copy, and return its schema and how many memories it holds.
-
-    Raises:
-        NotAStoreError: If it is no family_recall file.
-        StoreError: If another version wrote it, or a check fails; the message names it.
-    """
-    with translated(path), _opened(path, key) as connection:
-        application, schema = (
-            connection.pragma(name) for name in ("application_id", "user_version")
-        )
-        if application != APPLICATION_ID or schema != SCHEMA_VERSION:
-            raise StoreError(
-                f"{path}: expected a family_recall file of schema {SCHEMA_VERSION}, found "
-                f"application id {application:#x} and schema {schema}"
-            )
-        for finding in check_pages(connection):
-            if finding.problem:
-                raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
-        (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
-    return int(schema), int(memories)
 
 
 def restore(
@@ -130,27 +106,59 @@ def restore(
     with replacing(path, keep_mode=True) as partial, translated(backup):
         check_identity(backup, key)
         with _opened(backup, key) as source:
-            _copy_pages(source, partial, key, progress)
-        _, memories = verify(partial, key)
+            memories = _copy(source, partial, key, key, progress)
         _turn_log_on(partial, key)
         kept = _keep_old(path.resolve() if path.is_symlink() else path, key)
     return Restored(path, kept, memories)
 
 
-@contextlib.contextmanager
-def _opened(path: Path, key: Key | None) -> Iterator[apsw.Connection]:
-    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
-    try:
-        yield connection
-    finally:
-        connection.close()
+def rekey(path: Path, key: Key | None, new: Key | None) -> None:
+    """Encrypt a file, change its key, or decrypt it (``new`` is None).
+
+    A copy gets the new key, is checked, and takes the file's place in one step, so at each moment
+    the file is whole under one of the two keys. Needs as much free space as the file takes. The
+    bytes of the file before are then overwritten, unless another name leads to them, too.
+
+    Raises:
+        StoreBusyError: If the household is open anywhere.
+        StoreError: If there is no such file, or no room for the copy.
+        WrongKeyError: If ``key`` is not its key; ``NotAStoreError`` for another program's file.
+    """
+    with translated(path):
+        check_identity(path, key)
+        # Open to the end: it keeps others from opening the file that is being replaced.
+        with _opened(path, key) as connection, contextlib.ExitStack() as stack:
+            _leave_log(connection, path)
+            connection.pragma("locking_mode", "exclusive")
+            connection.execute("BEGIN EXCLUSIVE; COMMIT")
+            before = None
+            with replacing(path, keep_mode=True) as partial:
+                _copy(connection, partial, key, new)
+                _turn_log_on(partial, new)
+                if os.name == "nt":  # where no open file can be replaced
+                    connection.close()
+                elif path.stat().st_nlink == 1:
+                    before = stack.enter_context(raw_file(path, write=True))
+            if before is not None:  # as far as the disk overwrites in place
+                size = before.xFileSize()
+                for offset in range(0, size, len(_CHUNK)):
+                    before.xWrite(_CHUNK[: size - offset], offset)
+                before.xSync(apsw.SQLITE_SYNC_FULL)
 
 
-def _copy_pages(
-    source: apsw.Connection, destination: Path, key: Key | None, progress: ProgressCallback | None
-) -> None:
-    copy = connect(destination, key)
-    try:
+def _opened(path: Path, key: Key | None) -> contextlib.closing[apsw.Connection]:
+    return contextlib.closing(connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE))
+
+
+def _copy(
+    source: apsw.Connection,
+    path: Path,
+    key: Key | None,
+    new: Key | None,
+    progress: ProgressCallback | None = None,
+) -> int:
+    """Copy every page into an empty file, give it another key, and :func:`verify` it."""
+    with _opened(path, key) as copy:
         with copy.backup("main", source, "main") as running:
             while not running.done:
                 running.step(_STEP_PAGES)
@@ -158,8 +166,25 @@ def _copy_pages(
                     progress(running.page_count - running.remaining, running.page_count)
         # One file, without a log beside it.
         copy.pragma("journal_mode", "delete")
-    finally:
-        copy.close()
+        if new is not key:
+            copy.pragma("temp_store", "memory")
+            copy.pragma("journal_mode", "off")
+            copy.pragma("rekey", "" if new is None else new.pragma(os.urandom(16)))
+    return verify(path, new)
+
+
+def verify(path: Path, key: Key | None) -> int:
+    """Check a copy, and count its memories.
+
+    Raises:
+        StoreError: If a check fails; the message names it.
+    """
+    with translated(path), _opened(path, key) as connection:
+        for finding in check_pages(connection):
+            if finding.problem:
+                raise StoreError(f"{path}: {finding.what}: {finding.problem}; copy it again")
+        (memories,) = sql.row(connection, "SELECT count(*) FROM memory")
+    return int(memories)
 
 
 def _turn_log_on(path: Path, key: Key | None) -> None:
@@ -209,50 +234,3 @@ def _keep_old(path: Path, key: Key | None) -> Path | None:
     for sidecar in rest:
         sidecar.replace(kept.with_name(f"{kept.name}{sidecar.name.removeprefix(path.name)}"))
     return kept if kept.exists() else None
-
-
-_CHUNK = bytes(64 * 1024)  # SQLite takes less than 128 KiB at once
-
-
-def rekey(path: Path, key: Key | None, new: Key | None) -> None:
-    """Encrypt a file, change its key, or decrypt it (``new`` is None).
-
-    A copy gets the new key, is checked, and takes the file's place in one step, so at each moment
-    the file is whole under one of the two keys. Needs as much free space as the file takes. The
-    bytes of the file before are then overwritten, unless another name leads to them, too.
-
-    Raises:
-        StoreBusyError: If the household is open anywhere.
-        StoreError: If there is no such file, or no room for the copy.
-        WrongKeyError: If ``key`` is not its key; ``NotAStoreError`` for another program's file.
-    """
-    with translated(path):
-        check_identity(path, key)
-        # Open to the end: it keeps others from opening the file that is being replaced.
-        with _opened(path, key) as connection, contextlib.ExitStack() as stack:
-            _leave_log(connection, path)
-            connection.pragma("locking_mode", "exclusive")
-            connection.execute("BEGIN EXCLUSIVE; COMMIT")
-            before = None
-            with replacing(path, keep_mode=True) as partial:
-                _copy_pages(connection, partial, key, None)
-                with _opened(partial, key) as copy:
-                    copy.pragma("temp_store", "memory")
-                    copy.pragma("journal_mode", "off")
-                    copy.pragma("rekey", "" if new is None else new.pragma(os.urandom(16)))
-                verify(partial, new)
-                _turn_log_on(partial, new)
-                if os.name == "nt":  # where no open file can be replaced
-                    connection.close()
-                elif path.stat().st_nlink == 1:
-                    before = stack.enter_context(raw_file(path, write=True))
-            if before is not None:
-                _overwrite(before)
-
-
-def _overwrite(file: apsw.VFSFile) -> None:
-    """Overwrite a file that has no name any more, as far as the disk does so in place."""
-    size = file.xFileSize()
-    for offset in range(0, size, len(_CHUNK)):
-        file.xWrite(_CHUNK[: size - offset], offset)
-    file.xSync(apsw.SQLITE_SYNC_FULL)

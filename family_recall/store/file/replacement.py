@@ -1,8 +1,8 @@
 """A file that takes its name in one step, when it is whole, and is private from its first byte.
 
-It is written beside its place, under a name that begins with a dot and ends in ``SUFFIX``. A killed
-process leaves that behind. What next writes into that folder, or opens a household there, removes
-what no living process holds.
+It is written into a private folder beside its place, whose name begins with a dot and ends in
+``SUFFIX``. A killed process leaves that behind. What next writes into the folder around it, or
+opens a household there, removes what no living process holds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from pathlib import Path
 import apsw
 
 from family_recall.errors import StoreError, StoreFullError
-from family_recall.store.file.disk_files import SUFFIXES, sidecars
 from family_recall.store.file.identity import check_destination
 
 try:
@@ -33,10 +32,7 @@ SUFFIX = ".family-recall-partial"
 PRIVATE = 0o600
 """Of files that hold memories: their owner reads and writes them, and nobody else."""
 
-_LEFTOVER = re.compile(rf"(\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)})(?:{'|'.join(SUFFIXES)})?")
-_CANNOT_WRITE = (
-    "{path}: cannot be written ({error}); does its folder exist, and may it be written to?"
-)
+_LEFTOVER = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 _NAME_SHOWN = 40  # characters; a name has at most 255 bytes
 
 
@@ -85,38 +81,45 @@ def replacing(path: Path, *, keep_mode: bool = False) -> Iterator[Path]:
     """
     place = Path(os.path.realpath(path))
     try:
-        remove_leftovers(place.parent)
-        with _beside(place, _create) as (partial, handle):
+        with scratch_folder(place) as folder:
+            partial = folder / "partial"
+            create_private(partial)
             yield partial
             if keep_mode:
                 _take_mode(place, partial)
             sync(partial)
-            # First: closing a file drops every lock of SQLite's that this process has on it.
-            _close(handle)
             partial.replace(place)
         sync(place.parent)
-    except (apsw.FullError, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.ENOSPC:
-            raise StoreError(_CANNOT_WRITE.format(path=path, error=error.strerror)) from error
-        raise StoreFullError(
-            f"{path}: the disk is full; nothing was written, free some space and repeat"
-        ) from None
-    except apsw.CantOpenError as error:
-        raise StoreError(_CANNOT_WRITE.format(path=path, error=error)) from error
+    except (apsw.FullError, apsw.CantOpenError, OSError) as error:
+        raise _cannot_write(path, error) from error
 
 
 @contextlib.contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
     """Yield a private folder beside a file, which is removed at the end.
 
+    What interrupted processes left there is removed before.
+
     Raises:
         StoreError: If it cannot be made.
     """
+    remove_leftovers(beside.parent)
     with contextlib.ExitStack() as stack:
-        try:
-            folder, _ = stack.enter_context(_beside(beside, lambda path: path.mkdir(mode=0o700)))
-        except OSError as error:
-            raise StoreError(_CANNOT_WRITE.format(path=beside, error=error.strerror)) from error
+        while True:
+            name = f".{beside.name[:_NAME_SHOWN]}.{secrets.token_hex(4)}{SUFFIX}"
+            folder = beside.with_name(name)
+            try:
+                folder.mkdir(mode=0o700)
+                stack.enter_context(_held(folder))
+            except FileNotFoundError as error:
+                if not beside.parent.exists():
+                    raise _cannot_write(beside, error) from error
+                continue  # another process has just removed it
+            except OSError as error:
+                raise _cannot_write(beside, error) from error
+            if folder.exists():
+                break
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         yield folder
 
 
@@ -124,25 +127,21 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
 def temporary_folder(name: str) -> Iterator[Path]:
     """Yield a private folder for copies of memories in the system's folder for temporary files.
 
-    It is removed at the end; what interrupted processes left there is removed before.
-
     Raises:
-        StoreError: If it cannot be made.
+        As :func:`scratch_folder`.
     """
-    place = Path(tempfile.gettempdir()) / name
-    remove_leftovers(place.parent)
-    with scratch_folder(place) as folder:
+    with scratch_folder(Path(tempfile.gettempdir()) / name) as folder:
         yield folder
 
 
 def leftovers(folder: Path) -> list[Path]:
     """List what interrupted processes left in a folder; what a living one holds is left out."""
-    return [partial for partial in _partials(folder) if _if_abandoned(partial, lambda _: None)]
+    return _abandoned(folder, lambda _: None)
 
 
 def remove_leftovers(folder: Path) -> list[Path]:
-    """Delete what interrupted processes left in a folder; return those that are gone."""
-    removed = [partial for partial in _partials(folder) if _if_abandoned(partial, _discard)]
+    """Delete what interrupted processes left in a folder; return what is gone."""
+    removed = _abandoned(folder, functools.partial(shutil.rmtree, ignore_errors=True))
     return [partial for partial in removed if not partial.exists()]
 
 
@@ -168,78 +167,38 @@ def create_private(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _beside(place: Path, create: Callable[[Path], None]) -> Iterator[tuple[Path, list[int]]]:
-    """Create a file or folder beside a place, held by this process; discard it at the end.
-
-    The handle that holds it is in a list, and may be closed earlier.
-    """
-    while True:
-        partial = place.with_name(f".{place.name[:_NAME_SHOWN]}.{secrets.token_hex(4)}{SUFFIX}")
-        create(partial)
-        handle = _hold(partial)
-        if handle is not None:
-            break
-    try:
-        yield partial, handle
-    finally:
-        _discard(partial)
-        _close(handle)
-
-
-def _create(path: Path) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
-
-
-def _hold(path: Path) -> list[int] | None:
-    """Lock a file or folder, in another way than SQLite does; None where it has just been deleted.
+def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Lock a folder, which processes that look for leftovers ask.
 
     On a file system without such locks nothing is held, and nothing that is left is deleted.
+
+    Raises:
+        OSError: If it is not there; without ``wait``, also where another process holds it.
     """
     if fcntl is None:
-        return []
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
     try:
-        handle = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    with contextlib.suppress(OSError):
-        fcntl.flock(handle, fcntl.LOCK_EX)
-    if path.exists():
-        return [handle]
-    os.close(handle)
-    return None
-
-
-def _close(handles: list[int]) -> None:
-    while handles:
-        os.close(handles.pop())
-
-
-def _partials(folder: Path) -> list[Path]:
-    try:
-        names = sorted(path.name for path in folder.iterdir())
-    except OSError:
-        return []
-    matches = filter(None, map(_LEFTOVER.fullmatch, names))
-    return [folder / name for name in dict.fromkeys(match[1] for match in matches)]
-
-
-def _if_abandoned(partial: Path, action: Callable[[Path], None]) -> bool:
-    """Do something with what no living process holds; return whether that is so."""
-    if fcntl is None or not partial.exists():
-        action(partial)
-        return True
-    try:
-        handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        action(partial)
-    except OSError:
-        return False
+        with contextlib.suppress(*[OSError] * wait):
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
     finally:
         os.close(handle)
-    return True
+
+
+def _abandoned(folder: Path, action: Callable[[Path], object]) -> list[Path]:
+    """Do something with each folder that no living process holds; return them."""
+    try:
+        partials = sorted(path for path in folder.iterdir() if _LEFTOVER.fullmatch(path.name))
+    except OSError:
+        return []
+    abandoned = []
+    for partial in partials:
+        with contextlib.suppress(OSError), _held(partial, wait=False):
+            action(partial)
+            abandoned.append(partial)
+    return abandoned
 
 
 def _take_mode(place: Path, partial: Path) -> None:
@@ -252,9 +211,12 @@ def _take_mode(place: Path, partial: Path) -> None:
         partial.chmod(status.st_mode & 0o777)
 
 
-def _discard(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    for each in (path, *sidecars(path)):
-        with contextlib.suppress(OSError):
-            each.unlink(missing_ok=True)
+def _cannot_write(path: Path, error: Exception) -> StoreError:
+    if isinstance(error, apsw.FullError) or getattr(error, "errno", None) == errno.ENOSPC:
+        return StoreFullError(
+            f"{path}: the disk is full; nothing was written, free some space and repeat"
+        )
+    why = error.strerror if isinstance(error, OSError) else error
+    return StoreError(
+        f"{path}: cannot be written ({why}); does its folder exist, and may it be written to?"
+    )

@@ -133,8 +133,8 @@ def test_what_a_killed_export_left_is_removed_by_the_next_run(
     monkeypatch.setenv("FAMILY_RECALL_MODELS", str(path.with_name("none")))
     killed_in(lambda: write_half(path.with_name("family.jsonl")))
     (left,) = leftovers(path.parent)
-    assert b"spare key" in left.read_bytes()
-    left.with_name(f"{left.name}-journal").write_bytes(b"its pages")
+    assert b"spare key" in (left / "partial").read_bytes()
+    (left / "partial-journal").write_bytes(b"its pages")
 
     if next_run == "write":
         write_text(path.with_name("other.html"), "page")
