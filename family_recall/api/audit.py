@@ -10,25 +10,23 @@ the file could not be written for long.
 from __future__ import annotations
 
 import atexit
-import datetime as dt
 import logging
 import math
 import os
 import threading
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from family_recall.access import policy
 from family_recall.api.keywords import Part
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
-from family_recall.store.audit import AuditRow, AuditTables, NewCall
+from family_recall.store.audit import AuditTables, NewCall
 from family_recall.store.household import DAY_S
 from family_recall.store.store import Store
 from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days
 
-_BATCH = 500
 DEFAULT_DAYS = 30
 """How long the log goes back, unless the household says otherwise.
 
@@ -76,9 +74,9 @@ class AuditWriter:
         with self._wake:
             if self._closed:
                 raise ClosedError("the household was closed; open it again")
-            if len(self._pending) >= MAX_PENDING:
-                self._drop()
             self._pending.append(entry)
+            if len(self._pending) > MAX_PENDING:
+                self._drop_oldest()
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="family_recall-audit", daemon=True
@@ -96,29 +94,32 @@ class AuditWriter:
         """
         with self._writing:
             with self._wake:
-                calls, lost = list(self._pending), self._lost
+                calls, self._pending = self._pending, deque()
+                lost, self._lost = self._lost, 0
             if not calls and not lost:
                 return
-            now_s = self._wall_clock()
-            with self._store.writing() as writing:
-                tables = writing.audit
-                self._days = tables.days(DEFAULT_DAYS)
-                if self._days:
-                    if not self._signed_in:
-                        _close_gaps(tables)
-                    if lost:
-                        tables.put_gap(self._lost_from_s, lost)
-                    tables.put(calls)
-                    tables.purge(self._oldest_s(self._days))
-                    tables.sign_in(self._token, os.getpid(), now_s)
-            self._signed_in = bool(self._days)
-            with self._wake:
-                # Calls dropped meanwhile were the oldest: some of those just written.
-                dropped = self._lost - lost
-                written = min(dropped, len(calls))
-                self._lost = dropped - written
-                for _ in range(len(calls) - written):
-                    self._pending.popleft()
+            try:
+                self._write(calls, lost)
+            except BaseException:
+                with self._wake:
+                    self._pending.extendleft(reversed(calls))
+                    self._lost += lost
+                    self._drop_oldest()
+                raise
+
+    def _write(self, calls: Collection[NewCall], lost: int) -> None:
+        with self._store.writing() as writing:
+            tables = writing.audit
+            self._days = tables.days(DEFAULT_DAYS)
+            if self._days:
+                if not self._signed_in:
+                    _close_gaps(tables)
+                if lost:
+                    tables.put_gap(self._lost_from_s, lost)
+                tables.put(calls)
+                tables.purge(self._oldest_s(self._days))
+                tables.sign_in(self._token, os.getpid(), self._wall_clock())
+        self._signed_in = bool(self._days)
 
     def purge(self) -> None:
         """Delete what has expired, and write the gaps of processes that ended unexpectedly."""
@@ -184,11 +185,11 @@ class AuditWriter:
     def _oldest_s(self, days: int) -> float:
         return self._wall_clock() - days * DAY_S if days else math.inf
 
-    def _drop(self) -> None:
-        oldest = self._pending.popleft()
-        if not self._lost:
-            self._lost_from_s = oldest.at_s
-        self._lost += 1
+    def _drop_oldest(self) -> None:
+        while len(self._pending) > MAX_PENDING:
+            oldest = self._pending.popleft()
+            self._lost_from_s = self._lost_from_s if self._lost else oldest.at_s
+            self._lost += 1
 
 
 def _close_gaps(tables: AuditTables) -> None:
@@ -235,7 +236,6 @@ class Audit(Part):
             raise InvalidRequestError(f"limit must be 1 or more, got {limit}")
         self._engine.audit_log.flush()
         self._engine.audit_log.purge()
-        entries: list[AuditEntry] = []
         with self._engine.store.reading() as tables:
             access = tables.household.access(person_id)
             partitions = tables.household.every_partition()
@@ -245,14 +245,7 @@ class Audit(Part):
                     f"only a space's owners read its log, and {person_id!r} owns none; "
                     "make them one with a grant as owner"
                 )
-            before: int | None = None
-            while len(entries) < limit and (rows := tables.audit.rows(_BATCH, before)):
-                before = rows[-1][0]
-                for _, row in rows:
-                    entry = _visible_entry(row, owned, self._engine.store.zone)
-                    if entry is not None and of in {None, entry.person_id}:
-                        entries.append(entry)
-        return entries[:limit]
+            return tables.audit.entries(owned, self._engine.store.zone, of=of, limit=limit)
 
     def keep_days(self, days: int) -> None:
         """Set how many days the log of recalls goes back: 30 at first; 0 deletes it for good.
@@ -261,15 +254,3 @@ class Audit(Part):
             InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
         """
         self._engine.audit_log.keep_days(days)
-
-
-def _visible_entry(row: AuditRow, owned: Mapping[int, str], zone: dt.tzinfo) -> AuditEntry | None:
-    """Return an entry as far as it is about what the reader owns; None where it is not."""
-    memories = tuple(
-        (space_id, doc_id) for partition, space_id, doc_id in row.returned if partition in owned
-    )
-    asked_in = row.space_id if row.space_id in owned.values() else None
-    if not memories and asked_in is None and row.call != "gap":
-        return None
-    at = dt.datetime.fromtimestamp(row.at_s, zone)
-    return AuditEntry(at, row.call, row.person_id, asked_in, memories, row.lost)  # type: ignore[arg-type]  # a Call, as it was noted

@@ -69,12 +69,7 @@ class Forgetter:
         *,
         wall_s: float,
     ) -> ForgetPlan:
-        """Return what would be forgotten, and the token that confirms it; nothing is changed.
-
-        Raises:
-            InvalidRequestError: If nobody in particular asks.
-            UnknownPersonError: If there is no such person.
-        """
+        """Return what would be forgotten, and the token that confirms it; nothing is changed."""
         with self.store.reading() as tables:
             who = rights_of(tables.household, person_id, wall_s=wall_s)
             choice = choose(tables, selection, who, self.store.zone, answered)
@@ -90,15 +85,7 @@ class Forgetter:
         undo_for: dt.timedelta | None,
         wall_s: float,
     ) -> Receipt:
-        """Forget what is selected: all of it, or nothing.
-
-        Raises:
-            InvalidRequestError: If nobody in particular asks, or ``undo_for`` is not positive.
-            UnknownPersonError: If there is no such person.
-            UnknownMemoryError: If nothing that this person can see is selected.
-            NotTheirsError: If all that is selected is somebody else's, or an id is.
-            UnconfirmedError: If a token is needed, or confirms another set.
-        """
+        """Forget what is selected: all of it, or nothing; see ``home.forget``."""
         until_s = _trash_until_s(undo_for, wall_s)
         with self.store.writing() as writing:
             who = rights_of(writing.household, person_id, wall_s=wall_s)
@@ -113,11 +100,7 @@ class Forgetter:
         return self._cleaned(*erased, wall_s)
 
     def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
-        """Forget what a source wrote, under one id if one is given.
-
-        Raises:
-            UnknownMemoryError: If there is nothing of it.
-        """
+        """Forget what a source wrote, under one id if one is given."""
         with self.store.writing() as writing:
             choice = of_source(writing, source, doc_id)
             if not choice.versions:
@@ -127,12 +110,7 @@ class Forgetter:
         return self._cleaned(*erased, wall_s)
 
     def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:
-        """Return what removing a person would come to; nothing is changed.
-
-        Raises:
-            UnknownPersonError: If there is no such person.
-            InvalidRequestError: If they are a guardian whom nobody could stand in for.
-        """
+        """Return what removing a person would come to; nothing is changed."""
         with self.store.reading() as tables:
             left = person_removal.leaving(tables, person_id, said, about)
             return RemovalPlan(
@@ -146,13 +124,7 @@ class Forgetter:
     def remove_person(
         self, person_id: str, said: Said, about: About, *, token: str | None, wall_s: float
     ) -> Receipt:
-        """Remove a person, with what is forgotten of them: all of it, or nothing.
-
-        Raises:
-            UnknownPersonError: If there is no such person.
-            InvalidRequestError: If they are a guardian whom nobody could stand in for.
-            UnconfirmedError: If a token is needed, or confirms another set.
-        """
+        """Remove a person, with what is forgotten of them; see ``home.people.remove``."""
         with self.store.writing() as writing:
             left = person_removal.leaving(writing, person_id, said, about)
             _check_token(left.choice, token, _removal_token(left), by_id_alone=False)
@@ -166,19 +138,13 @@ class Forgetter:
         return self._cleaned(receipt, np.union1d(runs, names), wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
-        """Restore what is in the trash; returns how many memories, whose vectors are pending.
-
-        Feedback on them stays deleted. A version stored under the same id meanwhile stays current,
-        and what is restored is an earlier version of it.
-
-        Raises:
-            InvalidRequestError: If the trash has nothing of this person's under that receipt.
-        """
+        """Restore what is in the trash; see ``home.erasure.undo``."""
         with self.store.writing() as writing:
             log = writing.erasure_log
             trash = log.trash(receipt_id)
-            owners = [one.person_id for one in log.receipts() if one.receipt_id == receipt_id]
-            if trash is None or trash[0] <= wall_s or owners != [person_id]:
+            receipt = log.receipt(receipt_id)
+            is_theirs = receipt is not None and receipt.person_id == person_id
+            if trash is None or trash[0] <= wall_s or not is_theirs:
                 raise InvalidRequestError(
                     f"the trash holds nothing under the receipt {receipt_id!r} for this person; "
                     "it was forgotten for good, restored, or its time has run out"
@@ -207,9 +173,7 @@ class Forgetter:
         """
         with self.store.reading() as tables:
             log = tables.erasure_log
-            if not (
-                expired(tables, now_s).versions or log.has_expired_trash(now_s) or log.is_unclean()
-            ):
+            if log.next_due_s(now_s) > now_s and not log.is_unclean():
                 return None
         erased = None
         with self.store.writing() as writing:

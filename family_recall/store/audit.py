@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import datetime as dt
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import apsw
-import numpy as np
 
 from family_recall.store.file import sql
 from family_recall.store.file.schema import PARTITION_SHIFT
+from family_recall.types import AuditEntry
 
 _DAYS = "audit_days"
 # The memory itself, even if a redacted view of it was returned; each half has its own index.
@@ -31,18 +32,6 @@ class NewCall:
     person_id: str | None
     space_id: str | None
     returned: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """A stored entry; ``returned`` are (partition, space_id, doc_id) of its results, best first."""
-
-    at_s: float
-    call: str
-    person_id: str | None
-    space_id: str | None
-    lost: int
-    returned: tuple[tuple[int, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,36 +102,40 @@ class AuditTables:
         """Delete the calls in a space, and write how many are missing."""
         self._remove("space = (SELECT no FROM space WHERE space_id = ?)", space_id, at_s)
 
-    def rows(self, limit: int, before_no: int | None = None) -> list[tuple[int, AuditRow]]:
-        """Return up to ``limit`` entries with their numbers, the newest first."""
-        entries = sql.rows(
-            self.connection,
+    def entries(
+        self, owned: Mapping[int, str], zone: dt.tzinfo, *, of: str | None, limit: int
+    ) -> list[AuditEntry]:
+        """List the newest entries, as far as they are about some partitions (of which spaces).
+
+        With ``of``, only what this person asked. That calls are missing concerns everybody.
+        """
+        entries: list[AuditEntry] = []
+        for no, at_s, call, person_id, space_id, lost in self.connection.execute(
             "SELECT a.no, a.at_s, a.call, p.person_id, s.space_id, a.lost FROM audit a"
             " LEFT JOIN person p ON p.no = a.person LEFT JOIN space s ON s.no = a.space"
-            " WHERE ?1 IS NULL OR a.no < ?1 ORDER BY a.no DESC LIMIT ?2",
-            (before_no, limit),
-        )
-        returned = self._returned([entry[0] for entry in entries])
-        return [
-            (no, AuditRow(at_s, call, person, space, lost, tuple(returned.get(no, ()))))
-            for no, at_s, call, person, space, lost in entries
-        ]
+            " WHERE ?1 IS NULL OR p.person_id = ?1 ORDER BY a.no DESC",
+            (of,),
+        ):
+            returned = sql.rows(
+                self.connection,
+                f"SELECT m.id >> {PARTITION_SHIFT}, s.space_id, m.doc_id FROM audit_memory g"
+                " JOIN memory m ON m.id = g.memory JOIN space s ON s.no = m.space"
+                " WHERE g.entry = ? ORDER BY g.rank",
+                (no,),
+            )
+            memories = tuple(
+                (space, doc_id) for partition, space, doc_id in returned if partition in owned
+            )
+            asked_in = space_id if space_id in owned.values() else None
+            if memories or asked_in is not None or call == "gap":
+                at = dt.datetime.fromtimestamp(at_s, zone)
+                entries.append(AuditEntry(at, call, person_id, asked_in, memories, lost))
+            if len(entries) == limit:
+                break
+        return entries
 
     def _remove(self, condition: str, value: str, at_s: float) -> None:
         entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {condition}", (value,))
         if entries:
             self.connection.executemany("DELETE FROM main.audit WHERE no = ?", entries)
             self.put_gap(at_s, len(entries))
-
-    def _returned(self, entries: Sequence[int]) -> Mapping[int, list[tuple[int, str, str]]]:
-        returned: dict[int, list[tuple[int, str, str]]] = {}
-        for entry, partition, space_id, doc_id in sql.rows(
-            self.connection,
-            f"SELECT g.entry, m.id >> {PARTITION_SHIFT}, s.space_id, m.doc_id"
-            " FROM carray(?) e CROSS JOIN audit_memory g ON g.entry = e.value"
-            " JOIN memory m ON m.id = g.memory JOIN space s ON s.no = m.space"
-            " ORDER BY g.entry, g.rank",
-            (sql.id_array(np.array(entries, np.int64)),),
-        ):
-            returned.setdefault(entry, []).append((partition, space_id, doc_id))
-        return returned

@@ -119,11 +119,6 @@ class ErasureLog:
             return None
         return float(row[0]), json.loads(row[1], object_hook=_decoded)
 
-    def has_expired_trash(self, now_s: float) -> bool:
-        """Return whether anything in the trash can no longer be brought back."""
-        row = sql.row(self.connection, "SELECT 1 FROM trash WHERE until_s <= ? LIMIT 1", (now_s,))
-        return row is not None
-
     def empty_expired_trash(self, now_s: float) -> None:
         """Delete what can no longer be brought back."""
         self.connection.execute("DELETE FROM main.trash WHERE until_s <= ?", (now_s,))

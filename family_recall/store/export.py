@@ -107,12 +107,7 @@ def export(
     skip_damaged: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Archive:
-    """Write a household, as one read transaction sees it; an incomplete file has no name.
-
-    Raises:
-        InvalidRequestError: If what has the name may not be overwritten; a household never may.
-        StoreError: If it cannot be written, or memories are damaged and not to be left out.
-    """
+    """Write a household, as one read transaction sees it; see ``maintenance.export_to``."""
     unwanted = {*(() if feedback else _FEEDBACK), *(() if log else _LOGS)}
     tables = [table for table in TABLES if table not in unwanted]
     with (
@@ -157,12 +152,8 @@ def load(
 ) -> Archive:
     """Read an export into a household that has nothing in it yet: all of it, or nothing.
 
-    ``rebuild`` derives everything from the records that were read; vectors become pending.
-
-    Raises:
-        InvalidRequestError: If the household has people, spaces or memories.
-        DatasetError: If a line cannot be read, does not fit those before it, or one is missing;
-            the message names file and line.
+    ``rebuild`` derives everything from the records that were read; vectors become pending. An
+    error names the file, and the line that cannot be read or does not fit those before it.
     """
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
     header = _checked_header(path, lines)

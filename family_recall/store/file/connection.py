@@ -1,24 +1,13 @@
-"""One connection to the file: opened, unlocked and configured, with SQLite's errors translated."""
+"""One connection to the file: opened, unlocked and configured."""
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from family_recall.errors import (
-    FamilyRecallError,
-    InvalidRequestError,
-    NotAStoreError,
-    StoreBusyError,
-    StoreError,
-    StoreFullError,
-    WrongKeyError,
-)
-from family_recall.store.file.encryption import Key, looks_encrypted
+from family_recall.store.file.encryption import Key
 
 BUSY_TIMEOUT_MS = 30_000
 _BUSY_STEP_MS = 10
@@ -93,72 +82,6 @@ def load_vec0(connection: apsw.Connection) -> bool:
     except (apsw.Error, AttributeError):
         return False
     return True
-
-
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into this library's, naming the file and the way out."""
-    try:
-        yield
-    except (apsw.Error, OSError, UnicodeError) as error:
-        if isinstance(error, apsw.NotADBError) and looks_encrypted(path):
-            raise WrongKeyError(
-                f"{path}: cannot be read without its key, or has been damaged; give the right key"
-            ) from None
-        translation, message = next(
-            (translation, message)
-            for kinds, translation, message in _TRANSLATIONS
-            if isinstance(error, kinds)
-        )
-        cause = error if "{error}" in message else None
-        raise translation(message.format(path=path, error=error)) from cause
-
-
-_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError], str], ...] = (
-    (
-        (apsw.BusyError,),
-        StoreBusyError,
-        "{path}: another writer held the file for longer than the busy timeout; try again",
-    ),
-    (
-        (apsw.FullError,),
-        StoreFullError,
-        "{path}: the disk is full; the last step was undone, earlier ones stay; make room, repeat",
-    ),
-    (
-        (apsw.NotADBError,),
-        NotAStoreError,
-        "{path}: expected a family_recall file, found something that is no SQLite database",
-    ),
-    (
-        (apsw.CorruptError,),
-        StoreError,
-        "{path}: the file is damaged ({error}); restore a backup, or try rebuild",
-    ),
-    (
-        (apsw.CantOpenError, apsw.PermissionsError, OSError),
-        StoreError,
-        "{path}: cannot be opened ({error}); does its folder exist, and may it be written to?",
-    ),
-    (
-        (apsw.ReadOnlyError,),
-        StoreError,
-        "{path}: may only be read ({error}); allow this user to write to it and its folder",
-    ),
-    ((apsw.IOError,), StoreError, "{path}: the disk answered with an error ({error})"),
-    (
-        (UnicodeDecodeError,),
-        StoreError,
-        "{path}: holds a damaged text ({error.reason}); family-recall doctor {path} names it",
-    ),
-    (
-        (UnicodeEncodeError,),
-        InvalidRequestError,
-        "a text holds half a character (a lone surrogate); send UTF-8",
-    ),
-    ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
-)
-"""Which error of SQLite's becomes which of ours, and its message; the first that fits."""
 
 
 def _execute(connection: apsw.Connection, pragma: str) -> None:

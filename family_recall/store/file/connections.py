@@ -11,7 +11,16 @@ from pathlib import Path
 
 import apsw
 
-from family_recall.errors import ClosedError, FamilyRecallError, StoreError
+from family_recall.errors import (
+    ClosedError,
+    FamilyRecallError,
+    InvalidRequestError,
+    NotAStoreError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    WrongKeyError,
+)
 from family_recall.store.file import damage, schema
 from family_recall.store.file.connection import (
     BUSY_TIMEOUT_MS,
@@ -19,13 +28,12 @@ from family_recall.store.file.connection import (
     configure,
     connect,
     load_vec0,
-    translated,
     wait_for_others,
 )
 from family_recall.store.file.damage import DamagedTable
 from family_recall.store.file.disk_files import log_of
-from family_recall.store.file.encryption import Key
-from family_recall.store.file.identity import check_identity, file_on_disk, special_kind
+from family_recall.store.file.encryption import Key, looks_encrypted
+from family_recall.store.file.identity import check_identity, special_kind
 from family_recall.store.file.replacement import create_private, remove_leftovers
 
 PAUSE_S = 0.003
@@ -62,15 +70,13 @@ class Connections:
         key: Key | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> None:
-        """Open the file, or create it.
+        """Open the file, or create it; another file is left as it is.
 
         Raises:
-            StoreError: If it does not exist and ``create`` is false, or cannot be opened.
-            NotAStoreError: If it is some other file; it is left as it is.
-            WrongKeyError: If it is encrypted and this is not its key, or it is not encrypted.
-            NewerStoreError: If a newer version wrote it; it is left as it is.
+            StoreError: If it is not there and ``create`` is false, or as :func:`check_identity`.
         """
         self.path = path
+        self._log = log_of(path)
         self.key = key
         self.busy_timeout_ms = busy_timeout_ms
         self.vec0 = True
@@ -91,19 +97,20 @@ class Connections:
                 )
             if fresh:
                 create_private(path)
-            self._file = file_on_disk(path)
+            self._file = _file_at(path)
             try:
                 if not fresh:
                     check_identity(path, key, busy_timeout_ms)
                 self._writer = self._connect()
-                with contextlib.ExitStack() as unless_opened:
-                    unless_opened.callback(self._writer.close)
+                try:
                     self._create_tables()
                     self.unreadable = damage.find(self._writer, damage.SETTINGS)
                     damage.hide(self._writer, self.unreadable)
-                    unless_opened.pop_all()
+                except BaseException:
+                    self._writer.close()
+                    raise
             except (apsw.Error, StoreError):
-                self._check_same_file()
+                self.check_open()
                 raise
             remove_leftovers(path.parent)
 
@@ -114,19 +121,19 @@ class Connections:
         A ``fresh`` one has read nothing before: FTS5's check of an index takes what another
         connection has rewritten since for damage.
         """
-        self.check_open()
+        self.check_open()  # in a forked process the lock may be held for good
         with self._lock:
-            if self._closed:
-                raise self._was_closed()
+            self.check_open()
             self._n_lent += 1
             connection = self._idle.pop() if self._idle and not fresh else None
         try:
-            with translated(self.path):
-                connection = connection or self._connect()
+            if connection is None:
+                with translated(self.path):
+                    connection = self._connect()
+            with translated(self.path, connection):
                 try:
                     connection.execute("BEGIN")
-                    with _explained(connection, self.path):
-                        yield connection
+                    yield connection
                 finally:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
@@ -145,8 +152,7 @@ class Connections:
         with self._writer_alone():
             self._begin()
             try:
-                with _explained(self._writer, self.path):
-                    yield self._writer
+                yield self._writer
             except BaseException:
                 # A full disk may have rolled back already.
                 if self._writer.in_transaction:
@@ -212,10 +218,10 @@ class Connections:
 
     @contextlib.contextmanager
     def _writer_alone(self) -> Iterator[None]:
-        self.check_open()  # in a forked process the lock may be held for good
+        self.check_open()
         with self._write_lock:
             self.check_open()
-            with translated(self.path):
+            with translated(self.path, self._writer):
                 yield
 
     def _begin(self) -> None:
@@ -256,13 +262,10 @@ class Connections:
     def _bound_log(self) -> None:
         """Empty the log if it has grown beyond its limit; try again after as much more."""
         with contextlib.suppress(apsw.Error, OSError):  # what was committed stays so
-            size = log_of(self.path).stat().st_size
+            size = self._log.stat().st_size
             if size > self._log_limit:
                 emptied = self._empty_log()
                 self._log_limit = MAX_LOG_BYTES if emptied else size + MAX_LOG_BYTES
-
-    def _was_closed(self) -> ClosedError:
-        return ClosedError(f"{self.path}: was closed; open it again")
 
     def check_open(self) -> None:
         """Check that the file is open, in this process, and still the one that was opened.
@@ -272,28 +275,26 @@ class Connections:
             StoreError: If this process was forked since, or the file was deleted or replaced.
         """
         if self._closed:
-            raise self._was_closed()
+            raise ClosedError(f"{self.path}: was closed; open it again")
         if os.getpid() != self._pid:
             raise StoreError(
                 f"{self.path}: was opened before a fork; open it again in the new process"
             )
-        self._check_same_file()
-
-    def _check_same_file(self) -> None:
         # A file without a name is lost when it is closed, with all that is written to it.
-        if file_on_disk(self.path) != self._file:
+        if _file_at(self.path) != self._file:
             raise StoreError(
                 f"{self.path}: was deleted, moved or replaced since it was opened; open it again"
             )
 
     def _connect(self) -> apsw.Connection:
         connection = connect(self.path, self.key, busy_timeout_ms=self.busy_timeout_ms)
-        with contextlib.ExitStack() as unless_opened:
-            unless_opened.callback(connection.close)
+        try:
             configure(connection)
             self.vec0 = self.vec0 and load_vec0(connection)
             damage.hide(connection, self.unreadable)
-            unless_opened.pop_all()
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _create_tables(self) -> None:
@@ -310,14 +311,90 @@ class Connections:
 
 
 @contextlib.contextmanager
-def _explained(connection: apsw.Connection, path: Path) -> Iterator[None]:
-    """Name the file where an error comes from a value in it that cannot be read."""
+def translated(path: Path, connection: apsw.Connection | None = None) -> Iterator[None]:
+    """Turn SQLite's errors into this library's, naming the file and the way out.
+
+    With a connection, also those of Python's that come from a value that cannot be read.
+    """
     try:
         yield
-    except damage.MALFORMED as error:
-        if isinstance(error, FamilyRecallError) or not damage.find(connection):
+    except (apsw.Error, *damage.MALFORMED) as error:
+        if isinstance(error, FamilyRecallError):
             raise
-        raise StoreError(
-            f"{path}: holds values that cannot be read; family-recall doctor --db {path} names "
-            "them, and --repair replaces them"
-        ) from error
+        if connection is not None and not isinstance(error, apsw.Error):
+            with translated(path):
+                is_damaged = bool(damage.find(connection))
+            if is_damaged:
+                raise StoreError(
+                    f"{path}: holds values that cannot be read; family-recall doctor --db {path} "
+                    "names them, and --repair replaces them"
+                ) from error
+        if not isinstance(error, apsw.Error | OSError | UnicodeError):
+            raise
+        if isinstance(error, apsw.NotADBError) and looks_encrypted(path):
+            raise WrongKeyError(
+                f"{path}: cannot be read without its key, or has been damaged; give the right key"
+            ) from None
+        translation, message = next(
+            (translation, message)
+            for kinds, translation, message in _TRANSLATIONS
+            if isinstance(error, kinds)
+        )
+        cause = error if "{error}" in message else None
+        raise translation(message.format(path=path, error=error)) from cause
+
+
+_TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError], str], ...] = (
+    (
+        (apsw.BusyError,),
+        StoreBusyError,
+        "{path}: another writer held the file for longer than the busy timeout; try again",
+    ),
+    (
+        (apsw.FullError,),
+        StoreFullError,
+        "{path}: the disk is full; the last step was undone, earlier ones stay; make room, repeat",
+    ),
+    (
+        (apsw.NotADBError,),
+        NotAStoreError,
+        "{path}: expected a family_recall file, found something that is no SQLite database",
+    ),
+    (
+        (apsw.CorruptError,),
+        StoreError,
+        "{path}: the file is damaged ({error}); restore a backup, or try rebuild",
+    ),
+    (
+        (apsw.CantOpenError, apsw.PermissionsError, OSError),
+        StoreError,
+        "{path}: cannot be opened ({error}); does its folder exist, and may it be written to?",
+    ),
+    (
+        (apsw.ReadOnlyError,),
+        StoreError,
+        "{path}: may only be read ({error}); allow this user to write to it and its folder",
+    ),
+    ((apsw.IOError,), StoreError, "{path}: the disk answered with an error ({error})"),
+    (
+        (UnicodeDecodeError,),
+        StoreError,
+        "{path}: holds a damaged text ({error.reason}); family-recall doctor {path} names it",
+    ),
+    (
+        (UnicodeEncodeError,),
+        InvalidRequestError,
+        "a text holds half a character (a lone surrogate); send UTF-8",
+    ),
+    ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
+)
+"""Which error of SQLite's becomes which of ours, and its message; the first that fits."""
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Return what distinguishes a file from one that takes its name; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -12,7 +12,8 @@ import apsw
 
 from family_recall.errors import InvalidRequestError, StoreBusyError, StoreError
 from family_recall.store.file import sql
-from family_recall.store.file.connection import connect, translated
+from family_recall.store.file.connection import connect
+from family_recall.store.file.connections import translated
 from family_recall.store.file.disk_files import raw_file, sidecars
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.identity import check_identity, special_kind
@@ -74,11 +75,7 @@ def back_up(
 
 
 def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
-    """Copy a household that is not open here.
-
-    Raises:
-        As :func:`back_up`.
-    """
+    """Copy a household that is not open here, as :func:`back_up` does."""
     with translated(path):
         check_identity(path, key)
         with _opened(path, key) as connection:

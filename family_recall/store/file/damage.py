@@ -9,13 +9,13 @@ anybody than the table did before. What is written goes to ``main.``, past the v
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import json
-import operator
 import re
 import zoneinfo
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -62,7 +62,6 @@ RECORDS: Mapping[str, str] = {
 }
 """Tables that grow with the memories: the doctor alone reads all of them."""
 
-_first = operator.itemgetter(0)
 _KEPT = ("space", "partition", "redacted_view", "memory")  # even without what they refer to
 _NAMED = 5  # rows of a table that are named
 _Row = Mapping[str, Any]
@@ -81,12 +80,12 @@ class Damage:
     stand_ins: Mapping[str, Any] | None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class DamagedTable:
     """What cannot be read of one table."""
 
     table: str
-    rows: list[Damage] = field(default_factory=list)
+    rows: Sequence[Damage]
 
     @property
     def what(self) -> str:
@@ -108,19 +107,17 @@ def find(
 ) -> list[DamagedTable]:
     """Return those of some tables that hold something unreadable; reads every row of them."""
     there = {name for (name,) in sql.rows(connection, "SELECT name FROM main.sqlite_master")}
-    damaged: dict[str, DamagedTable] = {}
+    damaged: dict[str, dict[int, Damage]] = {}
     for table in tables:
-        if table not in there:
-            continue
-        rows = [] if _is_sound(connection, table) else list(_damaged_rows(connection, table))
-        if table not in _KEPT:
-            known = {damage.rowid for damage in rows}
-            rows += [each for each in _dangling(connection, table) if each.rowid not in known]
-        if rows:
-            damaged[table] = DamagedTable(table, rows)
-    if "redacted_view" in damaged:
-        _leave_to_owners(connection, damaged)
-    return list(damaged.values())
+        rows = damaged.setdefault(table, {})
+        if table in there and not _is_sound(connection, table):
+            rows |= {damage.rowid: damage for damage in _damaged_rows(connection, table)}
+        if table in there and table not in _KEPT:
+            rows |= {each.rowid: each for each in _dangling(connection, table)} | rows
+    for hidden in damaged.get("redacted_view", {}).values():
+        if hidden.stand_ins is None:
+            _leave_to_owners(connection, damaged, hidden.rowid)
+    return [DamagedTable(table, [*rows.values()]) for table, rows in damaged.items() if rows]
 
 
 def hide(connection: apsw.Connection, damaged: Collection[DamagedTable]) -> None:
@@ -168,17 +165,14 @@ def _is_sound(connection: apsw.Connection, table: str) -> bool:
     if sql.rows(connection, f"PRAGMA main.quick_check('{table}')") != [("ok",)]:
         return False
     columns = sql.columns(connection, table)
-    cursor = connection.cursor()
-    try:
+    readers = _READERS.get(table, {}).values()
+    with contextlib.closing(connection.cursor()) as cursor, contextlib.suppress(*MALFORMED):
         for values in cursor.execute(f"SELECT * FROM main.{table}"):
             row = dict(zip(columns, values, strict=True))
-            for read in _READERS.get(table, {}).values():
+            for read in readers:
                 read(row)
-    except MALFORMED:
-        return False
-    finally:
-        cursor.close()
-    return True
+        return True
+    return False
 
 
 def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
@@ -211,18 +205,15 @@ def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
 
 def _dangling(connection: apsw.Connection, table: str) -> Iterator[Damage]:
     """Yield the rows that refer to a row that is not there."""
-    violations = sql.rows(connection, f"PRAGMA main.foreign_key_check({table})")
-    if not violations:
-        return
-    references = dict(
-        sql.rows(
-            connection, "SELECT id, \"from\" FROM pragma_foreign_key_list(?, 'main')", (table,)
-        )
-    )
-    for rowid, numbers in itertools.groupby(sorted((row[1], row[3]) for row in violations), _first):
-        columns = tuple(references[number] for _, number in numbers)
-        can_be_null = all(STAND_INS.get(table, {}).get(column) == "NULL" for column in columns)
-        stand_ins = dict.fromkeys(columns) if can_be_null else None
+    can_be_null = {name for name, value in STAND_INS.get(table, {}).items() if value == "NULL"}
+    for rowid, names in sql.rows(
+        connection,
+        "SELECT v.rowid, group_concat(f.\"from\") FROM pragma_foreign_key_check(?1, 'main') v"
+        " JOIN pragma_foreign_key_list(?1, 'main') f ON f.id = v.fkid GROUP BY v.rowid",
+        (table,),
+    ):
+        columns = tuple(names.split(","))
+        stand_ins = dict.fromkeys(columns) if can_be_null.issuperset(columns) else None
         yield Damage(rowid, str(rowid), columns, stand_ins)
 
 
@@ -260,30 +251,18 @@ def _wrong_column(scratch: apsw.Connection, insert: str, table: str, row: _Row) 
     return None
 
 
-def _leave_to_owners(connection: apsw.Connection, damaged: dict[str, DamagedTable]) -> None:
+def _leave_to_owners(
+    connection: apsw.Connection, damaged: dict[str, dict[int, Damage]], view: int
+) -> None:
     """Where it is not known from whom something is hidden, let owners alone see the space."""
-    for damage in damaged["redacted_view"].rows:
-        if damage.stand_ins is not None:
-            continue
-        (space,) = sql.row(
-            connection, f"SELECT {_OWN_SPACE} FROM main.redacted_view WHERE rowid = ?",
-            (damage.rowid,),
-        )  # fmt: skip
-        grants = sql.rows(
-            connection,
-            "SELECT rowid FROM main.access WHERE space = ? AND role IS NOT 'owner'",
-            (space,),
-        )
-        for table, ids, stand_ins in (
-            ("access", grants, None),
-            ("space", [(space,)] if space else [], {"kind": "private"}),
-        ):
-            known = {each.rowid for each in damaged.get(table, DamagedTable(table)).rows}
-            new = [
-                Damage(rowid, str(rowid), (), stand_ins) for (rowid,) in ids if rowid not in known
-            ]
-            if new:
-                damaged.setdefault(table, DamagedTable(table)).rows += new
+    own_space = STAND_INS["redacted_view"]["space"]
+    query = f"SELECT {own_space} FROM main.redacted_view WHERE rowid = ?"
+    (space,) = sql.row(connection, query, (view,))
+    query = "SELECT rowid FROM main.access WHERE space = ? AND role IS NOT 'owner'"
+    for (rowid,) in sql.rows(connection, query, (space,)):
+        damaged["access"].setdefault(rowid, Damage(rowid, str(rowid), (), None))
+    if space:
+        damaged["space"].setdefault(space, Damage(space, str(space), (), {"kind": "private"}))
 
 
 def _read_setting(row: _Row) -> None:
@@ -294,14 +273,7 @@ def _read_trash(row: _Row) -> None:
     tables = json.loads(row["record"])
     for name in ("memory", "relation"):
         for stored in tables[name]:
-            for value in stored.values():
-                if isinstance(value, dict):
-                    bytes.fromhex(value["hex"])
-                elif not isinstance(value, str | int | float | None):
-                    raise TypeError(value)
-    for stored in tables["memory"]:
-        if not {*_TRASH_COLUMNS} <= {*stored}:
-            raise KeyError(stored)
+            dict(stored)
 
 
 _INFO_READERS: Mapping[str, Callable[[str], object]] = {
@@ -310,7 +282,6 @@ _INFO_READERS: Mapping[str, Callable[[str], object]] = {
     "hemisphere": lambda value: Region(hemisphere=value),
     "audit_days": lambda value: check_audit_days(int(value)),
 }
-_TRASH_COLUMNS = ("id", "space", "doc_id", "text", "redacted_view", "superseded_s", "recorded_s")
 _READERS: Mapping[str, Mapping[str, Callable[[_Row], object]]] = {
     "info": {"": _read_setting},
     "person": {
@@ -329,82 +300,13 @@ _READERS: Mapping[str, Mapping[str, Callable[[_Row], object]]] = {
 }
 """What reads a row, by the column that is at fault where that fails; "" is the row as a whole."""
 
-_UNNAMED = "'unreadable-' || no"
-_OWN_SPACE = (
-    "iif(typeof(space) = 'integer', space, (SELECT m.space FROM main.memory m"
-    " WHERE m.redacted_view = redacted_view.no LIMIT 1))"
-)
-_ITS_MEMORIES = (
-    "FROM main.memory m WHERE m.id BETWEEN partition.no << 40"
-    " AND (partition.no << 40) + (1 << 40) - 1"
-)
-
-
-def _of_its_memories(column: str, otherwise: str) -> str:
-    return f"coalesce((SELECT m.{column} {_ITS_MEMORIES} LIMIT 1), {otherwise})"
-
-
-def _counted(summed: str, *, past: bool) -> str:
-    superseded = "NOT NULL" if past else "NULL"
-    counted = f"SELECT sum({summed}) {_ITS_MEMORIES} AND m.superseded_s IS {superseded}"
-    return f"CAST(coalesce(({counted}), 0) AS INTEGER)"
-
-
-STAND_INS: Mapping[str, Mapping[str, str]] = {
-    "person": {
-        "person_id": _UNNAMED,
-        "name": f"coalesce(person_id, {_UNNAMED})",
-        "aliases": "'[]'",
-    },
-    "space": {"space_id": _UNNAMED, "kind": "'private'", "name": "NULL"},
-    "partition": {
-        "space": _of_its_memories("space", "NULL"),
-        "band": _of_its_memories("band", "'black'"),
-        "child": f"iif({_of_its_memories('guardians_of', 'NULL')} IS NULL, 0, coalesce((SELECT p.no"
-        f" FROM main.person p WHERE p.person_id = {_of_its_memories('guardians_of', 'NULL')}),"
-        " 1 << 40))",
-        "redacted_view": _of_its_memories("redacted_view", "0"),
-        "next_seq": f"1 + coalesce((SELECT max(m.id) {_ITS_MEMORIES}) - (no << 40), 0)",
-        "next_entity": "1 + coalesce(-(SELECT min(e.id) FROM main.entity e WHERE e.id BETWEEN"
-        " -(no << 40) - (1 << 40) + 1 AND -(no << 40)) - (no << 40), 0)",
-        "n_current": _counted("1", past=False),
-        "n_past": _counted("1", past=True),
-        "words_current": _counted("m.n_words", past=False),
-        "words_past": _counted("m.n_words", past=True),
-        "n_bounded": _counted("coalesce(m.valid_from_s, m.valid_until_s) IS NOT NULL", past=False),
-        "rewrites": "0",
-    },
-    # Vectors of which it is not known what made them belong to no model: rebuild deletes them.
-    "embedding_model": {
-        "model_id": _UNNAMED,
-        "dim": "8",
-        "token_dim": "0",
-        "storage": "iif(EXISTS (SELECT 1 FROM main.sqlite_master t WHERE t.name = 'vectors_' || no"
-        " AND t.sql LIKE 'CREATE VIRTUAL %'), 'vec0', 'plain')",
-        "role": "'embedder'",
-    },
-    "redacted_view": {"space": _OWN_SPACE, "fields": f"'{json.dumps(HIDEABLE)}'"},
-    "receipt": {"clean": "0"},
-    "audit": {"person": "NULL", "space": "NULL", "lost": "0"},
-    "memory": {
-        "superseded_s": "recorded_s",
-        "order_s": "coalesce(occurred_s, recorded_s)",
-        "header": "''",
-        "context_id": "NULL",
-        "n_words": "0",
-        "words": "x''",
-        "content_hash": "x''",
-        "cues": "0",
-    },
-    "entity": {"name": "'unreadable'", "person": "NULL"},
-    "relation": {
-        "confidence": "1.0",
-        "valid_from_s": "NULL",
-        "valid_until_s": "NULL",
-        "recorded_s": "0.0",
-        "evidence": "'[]'",
-        "stated": "NULL",
-    },
-    "feedback": {"guard": "NULL", "asked": "NULL"},
-}
+STAND_INS: dict[str, dict[str, str]] = {}
 """What may replace a value, by table and column, as SQL; without one the row is left out."""
+
+_SQL = (Path(__file__).parent / "stand_ins.sql").read_text(encoding="utf-8")
+for _table, _column, _value in re.findall(
+    r"^(\w+)\.(\w+): (.+(?:\n  .+)*)",
+    _SQL.replace("{HIDEABLE}", json.dumps(HIDEABLE)),
+    re.MULTILINE,
+):
+    STAND_INS.setdefault(_table, {})[_column] = _value

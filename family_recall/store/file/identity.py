@@ -60,15 +60,6 @@ def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIME
         )
 
 
-def file_on_disk(path: Path) -> tuple[int, int] | None:
-    """Return what distinguishes a file from one that takes its name; None where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
 def _read_identity(path: Path, key: Key | None, busy_timeout_ms: int) -> tuple[int, int, int]:
     """Return application id, version and schema cookie: from the header where that is enough."""
     if key is not None and is_plain(path):
