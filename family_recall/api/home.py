@@ -29,11 +29,11 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
+from family_recall.english import routing
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, ModelError
 from family_recall.learn import Feedback
 from family_recall.recall import routing_encoder
 from family_recall.recall.explanation import Explanation, Inspection
-from family_recall.recall.question import router
 from family_recall.remember import upgrade
 from family_recall.store.file.connection import BUSY_TIMEOUT_MS
 from family_recall.store.file.encryption import Secret, key_of
@@ -307,7 +307,7 @@ class FamilyRecall:
         engine.store.check_open()
         engine.models.wait()
         with contextlib.suppress(ModelError):  # a question meets it again, and reports it
-            router.encode_prototypes(routing_encoder(engine.models.static()))
+            routing.encode_prototypes(routing_encoder(engine.models.static()))
         moment_s = engine.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self.zone)
         engine.broker.warm_up(now, moment_s)

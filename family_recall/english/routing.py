@@ -1,4 +1,13 @@
-"""Which of the five strategies the words of a question suggest, and how strongly.
+"""Route a question to the strategy that fits what it asks for.
+
+The evidence of word rules and of the cosine to the prototype questions of ``prototypes.json`` is
+added up. Without an encoder the rules decide alone.
+
+* ``FACTUAL`` asks for a fact: a name, a birthday, where the key is.
+* ``EPISODIC`` asks for what was said, done or arranged.
+* ``MILESTONE`` asks about a life event: a birth, a wedding, a move.
+* ``TIMELINE`` asks for everything of a stretch of time.
+* ``HYBRID`` asks broadly, or is undecided.
 
 The rules read a question in lower case, each word of letters and digits behind one space: a pattern
 that begins with a space is tried at the words alone.
@@ -7,17 +16,21 @@ that begins with a space is tried at the words alone.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from importlib import resources
-from typing import TypeAlias, get_args
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias, get_args
 
-from family_recall.types.understanding import Mode, Strategy
+import numpy as np
+
+from family_recall.types import FloatArray, Mode, Strategy
 
 from .text import STOP_WORDS, runs_in
+from .times import Timespan
 
 _Test: TypeAlias = Callable[[str], object]
 
@@ -25,6 +38,58 @@ STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 MAX_ROUTED_CHARS = 300
 """Characters of a question that are routed; the rest is ignored."""
+
+
+Encode: TypeAlias = Callable[[str], FloatArray]
+
+MIN_CONFIDENCE = 0.4
+"""Below this confidence the strategy is ``HYBRID``."""
+
+MIN_COSINE = 0.45
+"""A question without a matching rule and below this cosine to every prototype is noise."""
+
+MAX_ENCODERS = 4
+"""Encoders whose prototype vectors are cached."""
+
+TOP_PROTOTYPES = 3
+"""Best prototypes of a strategy whose cosines are averaged."""
+
+_SHARES: tuple[tuple[Strategy, tuple[float, float, float]], ...] = (
+    ("FACTUAL", (0.8, 0.1, 0.1)),
+    ("EPISODIC", (0.1, 0.1, 0.8)),
+    ("MILESTONE", (0.1, 0.8, 0.1)),
+    ("TIMELINE", (0.0, 0.3, 0.7)),
+    ("HYBRID", (0.33, 0.33, 0.34)),
+)
+TIER_WEIGHTS: Mapping[Strategy, Mapping[str, float]] = {
+    strategy: MappingProxyType(dict(zip(("facts", "milestones", "episodes"), of, strict=True)))
+    for strategy, of in _SHARES
+}
+"""Share of each tier in an answer; they sum to 1."""
+
+_RULE_WEIGHT = 4.0
+_COSINE_WEIGHT = 9.0
+"""Both in nats, per unit of a rule and of a cosine."""
+
+
+class Route(NamedTuple):
+    """How to search for an answer.
+
+    Attributes:
+        strategy: What the question asks for.
+        confidence: Probability of the strategy in [0, 1]; 0 for a question without any evidence.
+            Below `MIN_CONFIDENCE` the strategy is ``HYBRID``.
+        mode: ``knowledge`` for a question that quotes an identifier, ``neural`` for one about
+            happenings, decisions or a summary, else ``hybrid``.
+    """
+
+    strategy: Strategy
+    confidence: float
+    mode: Mode
+
+
+UNROUTED = Route("HYBRID", 0.0, "hybrid")
+"""The route of a question without any evidence."""
 
 
 def _either(lines: str) -> str:
@@ -180,60 +245,90 @@ _ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
 """Strategy, weight, and test of a question; of a strategy those with more weight come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """A question as rules and prototypes read it.
+def route(
+    question: str,
+    *,
+    timespan: Timespan | None,
+    quotes_identifier: bool,
+    encode: Encode | None,
+) -> Route:
+    """Route a question. Any string is valid; only the beginning of a long one is read.
 
-    ``plain`` and ``timeless`` are in lower case, without opening phrase and punctuation, a space
-    before each word; in ``timeless`` and ``neutral`` a time reads *that day*, and in ``neutral``,
-    which an encoder reads, a name reads *Anna*.
+    Args:
+        question: The question; ``timespan`` holds offsets into it.
+        timespan: The time it is about.
+        quotes_identifier: Whether it quotes an identifier.
+        encode: Returns the unit vector of a short text; None uses the rules alone. Must be
+            hashable and stable per encoder: the prototypes' vectors are cached by it, for the
+            last `MAX_ENCODERS`.
     """
-
-    plain: str
-    timeless: str
-    neutral: str
-    has_time: bool
-
-    @classmethod
-    def of(cls, question: str, times: Iterable[tuple[int, int]] | None) -> Wording:
-        """Read a question; ``times`` are the characters of its time, None if it has none."""
-        question = question[:MAX_ROUTED_CHARS]
-        written = question
-        for start, end in sorted(times or (), reverse=True):
-            if start < len(question):
-                written = f"{written[:start]} that day {written[end:]}"
-        plain = _plain(question)
+    question = written = question[:MAX_ROUTED_CHARS]
+    for start, end in sorted(timespan.matched if timespan else (), reverse=True):
+        if start < len(question):
+            written = f"{written[:start]} that day {written[end:]}"
+    plain = _plain(question)
+    timeless = plain if written == question else _plain(written)
+    has_time = timespan is not None or _RECENT_TIME.search(plain) is not None
+    rules = _scores(timeless, timespan, has_time=has_time)
+    logits = _RULE_WEIGHT * np.array(rules, np.float32)
+    has_evidence = any(rules)
+    if encode is not None and plain:
+        # A time reads *that day* and a name *Anna*, as in the prototypes.
         neutral = _NAME.sub("Anna", _composed(written).replace("’", "'"))
-        return cls(
-            plain=plain,
-            timeless=plain if written == question else _plain(written),
-            neutral=without_opening(" ".join(neutral.split())),
-            has_time=times is not None or _RECENT_TIME.search(plain) is not None,
-        )
+        vector = encode(without_opening(" ".join(neutral.split())))
+        prototypes, firsts = _prototypes(encode)
+        # einsum adds in a fixed order; a matrix product may not.
+        cosines = np.einsum("nd,d->n", prototypes, vector)
+        groups = [cosines[a:b] for a, b in itertools.pairwise(firsts)]
+        nearest = [np.sort(group)[-TOP_PROTOTYPES:].mean() for group in groups]
+        logits += _COSINE_WEIGHT * np.array(nearest, np.float32)
+        has_evidence = has_evidence or float(cosines.max()) >= MIN_COSINE
+    strategy: Strategy = "HYBRID"
+    confidence = 0.0
+    if has_evidence:
+        if not has_time:
+            logits[TIMELINE] = -np.inf
+        odds = np.exp(logits - logits.max())
+        best_at = int(odds.argmax())
+        confidence = float(odds[best_at] / odds.sum())
+        if confidence >= MIN_CONFIDENCE:
+            strategy = STRATEGIES[best_at]
+    is_neural = not _OWNERSHIP.search(plain) and _HAPPENINGS.search(plain)
+    mode: Mode = "neural" if is_neural else "hybrid"
+    return Route(strategy, confidence, "knowledge" if quotes_identifier else mode)
 
-    def scores(self, *, is_a_day: bool) -> list[float]:
-        """Return how strongly the words suggest each of :data:`STRATEGIES`, in [0, 1].
 
-        Args:
-            is_a_day: Whether its time is a day or less.
-        """
+def _scores(timeless: str, timespan: Timespan | None, *, has_time: bool) -> list[float]:
+    """Return how strongly the words of a question suggest each strategy, in [0, 1].
+
+    ``timeless`` is the question as the rules read it, with *that day* for its time.
+    """
+    scores = [0.0] * len(STRATEGIES)
+    for strategy, weight, is_met in _ROUTING_RULES:
+        if weight > scores[strategy] and is_met(timeless):
+            scores[strategy] = weight
+    rest = timeless.replace("that day", " ").split()
+    if has_time and _GENERAL_WORDS.issuperset(rest) and not _SPEAKS.search(timeless):
+        start, end = (timespan.start, timespan.end) if timespan else (None, None)
+        is_a_day = start and end and (end - start).total_seconds() <= 25 * 3600
         scores = [0.0] * len(STRATEGIES)
-        for strategy, weight, is_met in _ROUTING_RULES:
-            if weight > scores[strategy] and is_met(self.timeless):
-                scores[strategy] = weight
-        if self.has_time:
-            rest = self.timeless.replace("that day", " ").split()
-            if _GENERAL_WORDS.issuperset(rest) and not _SPEAKS.search(self.timeless):
-                scores = [0.0] * len(STRATEGIES)
-                scores[EPISODIC if not rest and is_a_day else TIMELINE] = 1.0
-        return scores
+        scores[EPISODIC if not rest and is_a_day else TIMELINE] = 1.0
+    return scores
 
-    @property
-    def mode(self) -> Mode:
-        """``neural`` for happenings, decisions and summaries, but not whose they are."""
-        if _OWNERSHIP.search(self.plain):
-            return "hybrid"
-        return "neural" if _HAPPENINGS.search(self.plain) else "hybrid"
+
+def encode_prototypes(encode: Encode | None) -> None:
+    """Encode the prototypes now (about 10 ms), so that the first question need not wait."""
+    if encode is not None:
+        _prototypes(encode)
+
+
+@functools.lru_cache(maxsize=MAX_ENCODERS)
+def _prototypes(encode: Encode) -> tuple[FloatArray, tuple[int, ...]]:
+    """Encode the prototypes: shape (n, dim), and the bounds of each strategy's rows."""
+    groups = prototype_questions().values()
+    vectors = np.stack([encode(question) for group in groups for question in group])
+    vectors.setflags(write=False)
+    return vectors, (0, *itertools.accumulate(map(len, groups)))
 
 
 @functools.cache

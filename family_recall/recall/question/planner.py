@@ -20,11 +20,11 @@ from family_recall.english.breadth import (
 )
 from family_recall.english.events import forms_of_event
 from family_recall.english.question import names_topic
+from family_recall.english.routing import TIER_WEIGHTS, UNROUTED, Encode, route
 from family_recall.errors import UnknownMemoryError
 from family_recall.recall.dataflow import QueryPlan, RelatedWord
 from family_recall.recall.question import anchors, entities
 from family_recall.recall.question.related import Related, related, relations_about
-from family_recall.recall.question.router import TIER_WEIGHTS, UNROUTED, Encode, route
 from family_recall.store.memories import StoredMemory
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.word_search import WordStatistics
