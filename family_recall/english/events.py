@@ -132,12 +132,33 @@ def is_spouse(event_word: str) -> bool:
     return event_word == f"{_RELATIVE}spouse"
 
 
-def words_of_name(name: str) -> list[str]:
-    """Return the words of ``birthday_priya`` or ``house-move``; a date of birth is a birthday."""
+class Event(NamedTuple):
+    """The meaning of an event name such as ``house_move`` or ``birthday_priya``.
+
+    A question must use one of ``heads``; ``yearly`` is the event's yearly return: the birthday of
+    a birth.
+    """
+
+    words: frozenset[str]
+    heads: frozenset[str]
+    yearly: frozenset[str]
+
+
+@lru_cache(maxsize=1024)
+def event_named(name: str) -> Event:
+    """Read an event name; a date of birth is a birthday."""
     words = _WORD.findall(name.lower())
     if "birth" in words and "date" in words:
-        return [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
-    return [word for word in words if content_words(word) and word != "date"]
+        words = [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
+    else:
+        words = [word for word in words if content_words(word) and word != "date"]
+    meanings = [event_word(word) for word in words]
+    known = KINDS_OF_EVENT.intersection(meanings)
+    return Event(
+        frozenset(meanings),
+        heads=known or frozenset(meanings[-1:]),
+        yearly=frozenset(YEARLY[meaning] for meaning in known if meaning in YEARLY),
+    )
 
 
 def date_in(value: str) -> tuple[int | None, int, int] | None:

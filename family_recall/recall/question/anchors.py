@@ -10,8 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Collection, Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
 from family_recall.english import events
 from family_recall.english.times import Anchor
@@ -23,25 +21,6 @@ MAX_MILESTONES = 200
 """Milestones loaded for one question at most."""
 
 _YEARS_BACK = 12
-
-
-class _Event(NamedTuple):
-    """The meaning of an event name such as ``house_move`` or ``birthday_priya``.
-
-    The question must use one of ``heads``; ``yearly`` is the event's yearly return: the birthday
-    of a birth.
-    """
-
-    words: frozenset[str]
-    heads: frozenset[str]
-    yearly: frozenset[str]
-
-
-class _Match(NamedTuple):
-    """The words of a question that name a milestone; empty if they do not."""
-
-    words: tuple[str, ...] = ()
-    is_yearly: bool = False
 
 
 def anchors_of(
@@ -70,71 +49,58 @@ def anchors_of(
     may_match_by_text = any(len(clause.words) > 1 for clause in clauses)
 
     def is_candidate(event_type: str | None, fact_key: str | None) -> bool:
-        event = _event(event_type or fact_key or "")
+        event = events.event_named(event_type or fact_key or "")
         if not event.words:
             return may_match_by_text
         return not meanings.isdisjoint(event.words | event.yearly)
 
     milestones = snapshot.milestones(scope, is_candidate, MAX_MILESTONES)
-    if not milestones:
-        return ()
     today = dt.datetime.fromtimestamp(scope.as_of_s, zone).date()
     anchors: list[Anchor] = []
     for clause in clauses:
-        matches = [(event, _match(clause, event, scope.person_id)) for event in milestones]
-        most = max(len(match.words) for _, match in matches)
+        matches = [(event, *_match(clause, event, scope.person_id)) for event in milestones]
+        most = max((len(words) for _, words, _ in matches), default=0)
         best = {
-            (match.words, _days(event, match.is_yearly, zone, today))
-            for event, match in matches
-            if match.words and len(match.words) == most
+            (words, days)
+            for event, words, is_yearly in matches
+            if words and len(words) == most and (days := _days(event, is_yearly, zone, today))
         }
-        best = {(words, days) for words, days in best if days}
         if len(best) == 1:
             words, days = best.pop()
             anchors += [Anchor(" ".join(words), day, day + dt.timedelta(days=1)) for day in days]
     return tuple(dict.fromkeys(anchors))
 
 
-@lru_cache(maxsize=1024)
-def _event(name: str) -> _Event:
-    name_words = events.words_of_name(name)
-    words = frozenset(map(events.event_word, name_words))
-    known = words & events.KINDS_OF_EVENT
-    return _Event(
-        words,
-        heads=known or frozenset(map(events.event_word, name_words[-1:])),
-        yearly=frozenset(events.YEARLY[meaning] for meaning in known if meaning in events.YEARLY),
-    )
-
-
-def _match(clause: events.EventClause, milestone: Milestone, person_id: str | None) -> _Match:
-    """Match the words after *since* with a milestone.
+def _match(
+    clause: events.EventClause, milestone: Milestone, person_id: str | None
+) -> tuple[tuple[str, ...], bool]:
+    """Return the words after *since* that name a milestone, or none; and if each year's is meant.
 
     All words up to the one that names the event must occur in the milestone. A later capitalised
     word that does not occur makes it another event: "since we moved to Denver".
     """
-    event = _event(_name_of(milestone))
+    event = events.event_named(milestone.event_type or milestone.fact_key or "")
     heads = event.heads | event.yearly
     text = re.findall(r"[^\W_]+", milestone.text.lower())
-    milestone_meanings = {*map(events.event_word, text), *event.words, *event.yearly}
+    known = {*map(events.event_word, text), *event.words, *event.yearly}
     words: list[str] = []
     matched: set[str] = set()
     for token in clause.words:
         meaning = events.event_word(token.word)
-        if meaning in milestone_meanings:
+        if meaning in known:
             words.append(token.word)
             matched.add(meaning)
         elif token.capitalised or (heads and not matched & heads):
-            return _Match()
+            return (), False
         else:
             break
     names_event = matched & heads if heads else len(words) > 1
     names_subject = milestone.fact_key is None or event.words - events.KINDS_OF_EVENT <= matched
-    if not names_event or not names_subject:
-        return _Match()
+    if not (names_event and names_subject):
+        return (), False
     if not _concerns_same_people(clause, milestone, text, matched, person_id):
-        return _Match()
-    return _Match(tuple(words), is_yearly=bool(matched & event.yearly))
+        return (), False
+    return tuple(words), bool(matched & event.yearly)
 
 
 def _concerns_same_people(
@@ -156,10 +122,6 @@ def _concerns_same_people(
     return True
 
 
-def _name_of(milestone: Milestone) -> str:
-    return milestone.event_type or milestone.fact_key or ""
-
-
 def _days(
     milestone: Milestone, is_yearly: bool, zone: dt.tzinfo | None, today: dt.date
 ) -> tuple[dt.date, ...]:
@@ -168,23 +130,19 @@ def _days(
         if moment is None:
             return ()
         day = (moment.astimezone(zone) if moment.tzinfo else moment).date()
-        return _yearly(day.month, day.day, day.year, today) if is_yearly else (day,)
-    date = events.date_in(milestone.fact_value or "")
+        date: tuple[int | None, int, int] | None = (day.year, day.month, day.day)
+    else:
+        date = events.date_in(milestone.fact_value or "")
+        words = events.event_named(milestone.fact_key).words
+        is_yearly = not words.isdisjoint(events.YEARLY.values())
     if date is None:
         return ()
     year, month, number = date
-    if {events.event_word(word) for word in events.words_of_name(milestone.fact_key)} & {
-        "birthday",
-        "anniversary",
-    }:
-        return _yearly(month, number, year, today)
-    return (dt.date(year, month, number),) if year else ()
-
-
-def _yearly(month: int, number: int, since: int | None, today: dt.date) -> tuple[dt.date, ...]:
-    """Return a day in each year around today; 29 February becomes the 28th."""
-    first = max(today.year - _YEARS_BACK, (since or 1) + 1, 2)
-    years = range(first, min(today.year + 2, dt.MAXYEAR))
+    if not is_yearly:
+        return (dt.date(year, month, number),) if year else ()
+    first = max(today.year - _YEARS_BACK, (year or 1) + 1, 2)
     return tuple(
-        dt.date(year, month, number if events.is_day(year, month, number) else 28) for year in years
+        # 29 February becomes the 28th.
+        dt.date(each, month, number if events.is_day(each, month, number) else 28)
+        for each in range(first, min(today.year + 2, dt.MAXYEAR))
     )
