@@ -14,6 +14,7 @@ from .breadth import Asked, read_breadth
 from .identifiers import find_identifiers
 from .kinship import CALLED
 from .text import MAX_QUESTION_CHARS, STOP_WORDS, lowered, normalise, runs_in
+from .tokens import MAX_SCANNED_CHARS
 
 Intent = Literal["ownership", "dependency", "alignment"]
 
@@ -305,7 +306,7 @@ class Question:
     @functools.cached_property
     def identifiers(self) -> tuple[Identifier, ...]:
         """What it quotes that stands for one thing, in order."""
-        return find_identifiers(self.text)
+        return find_identifiers(self.text[:MAX_SCANNED_CHARS])
 
 
 def names_topic(words: Iterable[str], *, ahead: bool) -> bool:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from family_recall.english import Question
 from family_recall.english.identifiers import find_identifiers, identifiers_in
 
 
@@ -104,12 +105,11 @@ def test_a_telephone_number_with_its_country_is_no_book() -> None:
 
 
 def test_a_memory_of_any_length_is_read_to_its_end() -> None:
-    """What stands behind many thousand characters, or over the edge of a piece, is found once."""
-    filler = "and then we went on and on " * 147  # 27 · 147 = 3969, so the address spans 4000
+    """What stands behind many thousand characters is found, and once."""
+    filler = "and then we went on and on " * 147
     text = f"{filler}and wrote to somebody@example.com {filler} about #4711 and #4711 {filler}"
     kinds = [(one.kind, one.normalised) for one in identifiers_in([text])]
 
-    assert len(filler) < 4000 < len(filler) + 34
     assert kinds.count(("issue", "#4711")) == 1
     assert ("email", "somebody@example.com") in kinds
 
@@ -143,4 +143,4 @@ def test_any_text_is_searched_without_error(question: str) -> None:
 @pytest.mark.parametrize("piece", ["1-", "a.", "a@", "9 ", "A1-", "a:b/", "plate 1 ", "order "])
 def test_long_nonsense_is_searched_to_a_bound(piece: str) -> None:
     """A hundred thousand characters cost no more than the first few thousand."""
-    assert len(find_identifiers(piece * (100_000 // len(piece)))) < 4000
+    assert len(Question(piece * (100_000 // len(piece))).identifiers) < 4000
