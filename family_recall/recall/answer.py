@@ -11,6 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from family_recall.recall.candidates import Ranked
+from family_recall.recall.coverage import stated_facts
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
 from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
@@ -19,7 +20,6 @@ from family_recall.recall.ranking.ranker import contributions, weights_by_name
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
-from family_recall.recall.stated_facts import stated_facts
 from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
 from family_recall.store.memory_queries import Rows

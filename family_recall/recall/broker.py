@@ -22,6 +22,7 @@ from family_recall.errors import ClosedError, FamilyRecallError, StoreError
 from family_recall.recall import candidates
 from family_recall.recall.answer import make_answer
 from family_recall.recall.candidates import Ranked, reciprocal_rank_fusion, score
+from family_recall.recall.coverage import uncovered
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.explanation import Explanation, Inspection, explanation, near_misses
 from family_recall.recall.gate import Gate
@@ -36,7 +37,6 @@ from family_recall.recall.ranking.reranker import first_was_read, read_first, re
 from family_recall.recall.ranking.supersession import supersede
 from family_recall.recall.runner import Runner
 from family_recall.recall.sources import search as searching
-from family_recall.recall.uncovered import uncovered
 from family_recall.recall.understanding import as_opening, understand
 from family_recall.store.store import Store
 from family_recall.types import Answer, RecallContext, RecallRequest, Region, Understanding
