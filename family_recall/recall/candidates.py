@@ -8,7 +8,15 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.recall.dataflow import NO_GRAPH, GraphRun, Pool, QueryContext, Ranking, Run
+from family_recall.recall.dataflow import (
+    NO_GRAPH,
+    GraphRun,
+    Pool,
+    QueryContext,
+    Ranking,
+    Run,
+    inner_products,
+)
 from family_recall.recall.ranking import calibration
 from family_recall.recall.ranking.calibration import Certainty, certain
 from family_recall.recall.ranking.distinct import deduplicate
@@ -32,8 +40,6 @@ N_EXEMPLARS = 4
 
 FEWEST_EXEMPLARS = 2
 """Fewer say nothing about what they have in common."""
-
-_SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
 
 
 class Ranked(msgspec.Struct, frozen=True):
@@ -271,7 +277,7 @@ def closest_tokens(
     closest = np.full((n_rows, len(question)), np.nan, np.float32)
     if not len(tokens.rows):
         return closest
-    products = np.maximum.reduceat(_products(question, tokens.vectors), tokens.starts, axis=1)
+    products = np.maximum.reduceat(inner_products(question, tokens.vectors), tokens.starts, axis=1)
     products = np.minimum(np.maximum(products, 0.0), 1.0)
     rows = tokens.rows
     if (rows[1:] <= rows[:-1]).any():  # passages: the best of each memory is written last
@@ -295,18 +301,3 @@ def max_sim(closest: FloatArray, weights: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):  # what has no tokens is NaN
         scores: FloatArray = np.minimum(closest.dot(weights) / np.float32(total), np.float32(1.0))
     return scores
-
-
-def _products(question: FloatArray, tokens: FloatArray) -> FloatArray:
-    """Return all inner products (q, t), computed in chunks on one thread.
-
-    OpenBLAS spreads a larger product over every core. On a busy device its threads wait for each
-    other: 9 ms instead of 0.2.
-    """
-    q, d = question.shape
-    chunk = max(_SINGLE_THREADED // max(q * d, 1), 1)
-    products = np.empty((q, len(tokens)), np.float32)
-    for start in range(0, len(tokens), chunk):
-        rows = tokens[start : start + chunk]
-        np.matmul(question, rows.T, out=products[:, start : start + chunk])
-    return products

@@ -38,6 +38,7 @@ Kind = Literal["full", "static", "words"]
 
 _NO_IDS, _NO_SCORES = np.zeros(0, np.int64), np.zeros(0, np.float32)
 _NOTHING: Mapping[Any, float] = MappingProxyType({})
+_SINGLE_THREADED = 250_000  # multiplications; OpenBLAS uses one thread up to 262,144
 NO_QUESTION = Question("")
 NO_STATISTICS = WordStatistics(0, 0, np.zeros(0, np.int64))
 
@@ -302,6 +303,21 @@ class Ranking(msgspec.Struct, frozen=True):
     def __len__(self) -> int:
         """Count the rows chosen so far."""
         return len(self.order)
+
+
+def inner_products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return all inner products of rows (m, d) and rows (n, d), in chunks on one thread: (m, n).
+
+    OpenBLAS spreads a larger product over every core. On a busy device its threads wait for each
+    other: 9 ms instead of 0.2.
+    """
+    m, d = left.shape
+    chunk = max(_SINGLE_THREADED // max(m * d, 1), 1)
+    products = np.empty((m, len(right)), np.float32)
+    for start in range(0, len(right), chunk):
+        rows = right[start : start + chunk]
+        np.matmul(left, rows.T, out=products[:, start : start + chunk])
+    return products
 
 
 def by_score(score: FloatArray, doc_ids: tuple[str, ...]) -> IdArray:

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from family_recall.deadline import has_stopped
-from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.dataflow import QueryContext, Ranking, inner_products
 from family_recall.recall.ranking.temporal import LASTING
 from family_recall.recall.runner import Runner
 from family_recall.store.ids import among
@@ -136,7 +136,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         if context.model_id is not None:
             ids = ranking.rows.ids
             bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
-            similarity = bodies.dot(bodies.T)
+            similarity = inner_products(bodies, bodies)
         if similarity is None or not similarity.diagonal().all():  # one has no vector
             similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
         picks = maximal_marginal_relevance(
@@ -239,7 +239,7 @@ def word_jaccard(rows: Rows) -> FloatArray:
     stems, numbers = np.unique(rows.words.stems[own], return_inverse=True)
     present = np.zeros((n, max(len(stems), 1)), np.float32)
     present[rows.words.rows_of(own), numbers] = 1.0
-    both = present @ present.T
+    both = inner_products(present, present)
     sizes = present.sum(axis=1)
     either = sizes[:, None] + sizes[None, :] - both
     jaccard: FloatArray = (both / np.maximum(either, 1.0)).astype(np.float32)
