@@ -16,7 +16,8 @@ from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
 from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
 from family_recall.recall.ranking.distinct import without
-from family_recall.recall.ranking.ranker import contributions, weights_by_name
+from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.ranker import contributions
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
@@ -94,7 +95,11 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
                 source: later(functools.partial(_hits, run, ranking.rows))
                 for source, run in ranked.pool.runs.items()
             },
-            weights=weights_by_name(ranking),
+            weights={
+                name: weight
+                for name, weight in zip(INDEX, ranking.weights.tolist(), strict=True)
+                if weight
+            },
             decided_by=certainty.decided_by,
             evidence={name: round(value, 6) for name, value in certainty.evidence.items()},
         ),

@@ -235,7 +235,14 @@ class Broker:
             ranked = self._with_certainty(run, replace(ranked, ranking=ranking))
         # Last, so that what a rejection makes the first is no surer than it was before.
         ranking = set_rejected_last(run, ranked.context, ranked.ranking)
-        return self._affordable(run, replace(ranked, ranking=ranking))
+        # As many results as the time left pays for, a page of them at least.
+        ctx = ranked.context.request.ctx
+        n, page = min(ctx.top_k, len(ranking)), self.config.usual_top_k
+        granted = run.cut("answer", n, "no time for more", at_least=page)
+        if granted == n:
+            return replace(ranked, ranking=ranking)
+        request = dataclasses.replace(run.request, ctx=dataclasses.replace(ctx, top_k=granted))
+        return replace(ranked, ranking=ranking, context=replace(ranked.context, request=request))
 
     def _with_certainty(self, run: Runner, ranked: Ranked) -> Ranked:
         """Say how sure a ranking is: by its evidence, unless something else decides."""
@@ -260,16 +267,3 @@ class Broker:
         )
         known = calibration.evidence(context, pool, ranking, says_all=not unsaid)
         return replace(ranked, certainty=fitted.certainty(known), uncovered=unsaid)
-
-    def _affordable(self, run: Runner, ranked: Ranked) -> Ranked:
-        """Ask for as many results as the time left pays for, a page of them at least."""
-        context = ranked.context
-        ctx = context.request.ctx
-        n = min(ctx.top_k, len(ranked.ranking.order))
-        affordable = max(run.affordable("answer"), self.config.usual_top_k)
-        if n <= affordable:
-            return ranked
-        run.trace.skip("answer", "no_time", f"no time for more than {affordable}", n - affordable)
-        ctx = dataclasses.replace(ctx, top_k=affordable)
-        request = dataclasses.replace(context.request, ctx=ctx)
-        return replace(ranked, context=replace(context, request=request))

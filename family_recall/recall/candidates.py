@@ -22,7 +22,7 @@ from family_recall.recall.ranking.calibration import Certainty, certain
 from family_recall.recall.ranking.distinct import deduplicate
 from family_recall.recall.ranking.features import compute
 from family_recall.recall.ranking.profiles import QUOTED
-from family_recall.recall.ranking.ranker import rank
+from family_recall.recall.ranking.ranker import scored, weights_of
 from family_recall.recall.ranking.replies import find_replies
 from family_recall.recall.ranking.temporal import NO_MENTIONS
 from family_recall.recall.runner import Runner
@@ -73,7 +73,7 @@ def search(run: Runner, context: QueryContext, words: Run, quoted: Run) -> Ranke
         run.trace.decisions["about"] = "what is not about them is left out"
         runs = [*(other.within(about) for other in runs), about]
     with run.trace.span("fusion", len(seeds.ids) + len(links.run)) as span:
-        limit = affordable_pool(run, context)
+        limit = _limit(run, context)
         pool = reciprocal_rank_fusion(runs, rrf_k=rrf_k, limit=limit, graph=links)
         span.n_out = len(pool.ids)
     ranking = score(run, context, pool)
@@ -145,7 +145,7 @@ def gather(run: Runner, ranked: Ranked) -> Ranked:
         wider = reciprocal_rank_fusion(
             [*pool.runs.values(), Run("alike", hits.ids, hits.scores)],
             rrf_k=context.profile.rrf_k,
-            limit=2 * affordable_pool(run, context),
+            limit=2 * _limit(run, context),
             graph=pool.graph,
         )
         around = replace(context, exemplars=exemplars)
@@ -186,15 +186,10 @@ def reciprocal_rank_fusion(
     )
 
 
-def affordable_pool(run: Runner, context: QueryContext) -> int:
+def _limit(run: Runner, context: QueryContext) -> int:
     """Return how many candidates to score: all there is room for, or those that time pays for."""
-    wanted = context.pool_size(context.config.candidate_pool)
-    size = min(wanted, max(run.affordable("score"), run.config.fewest_candidates))
-    if size < wanted:
-        left_ms = max(run.deadline.remaining_ms(), 0.0)
-        detail = f"no time for more, {left_ms:.1f} ms left"
-        run.trace.skip("score", "no_time", detail, wanted - size)
-    return size
+    wanted, least = context.pool_size(run.config.candidate_pool), run.config.fewest_candidates
+    return run.cut("score", wanted, "no time for more", at_least=least)
 
 
 def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
@@ -234,9 +229,10 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
         matched = None if closest is None or weights is None else max_sim(closest, weights)
         values = compute(pool, rows, matched, cosines, mentions, context, times)
     with run.trace.span("rank", n) as span:
-        ranking = rank(rows, values, context.profile, closest)
-        span.n_out = len(ranking)
-    return ranking
+        span.n_out = n
+        feature_weights = weights_of(context.profile)
+        total, order = scored(rows, values, feature_weights)
+        return Ranking(rows, values, feature_weights, total, order, closest=closest)
 
 
 def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:

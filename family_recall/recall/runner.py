@@ -162,10 +162,14 @@ class Runner:
             self._refused.add(refusal.stage)
             self.costs.count_refusal(refusal.stage)
 
-    def affordable(self, stage: str) -> int:
-        """Return how many units of a stage the time left pays for."""
+    def cut(self, stage: str, n: int, detail: str, *, at_least: int = 0) -> int:
+        """Return how many of n units of a stage the time left pays for; the trace says the rest."""
         tail_ms = self._tail_ms(stages.STAGES[stage].followed_by)
-        return self.costs.affordable(stage, self.deadline.remaining_ms() - tail_ms)
+        affordable = self.costs.affordable(stage, self.deadline.remaining_ms() - tail_ms)
+        granted = min(n, max(affordable, at_least))
+        if granted < n:
+            self.trace.skip(stage, "no_time", detail, n - granted)
+        return granted
 
     def can_start(self, stage: str, n: int = 0, *, left_out: int | None = None) -> bool:
         """Whether a stage is enabled and can be paid for; if not, the trace says why.

@@ -135,15 +135,10 @@ def is_bounded(step: LearningStep) -> bool:
     """Return whether a step keeps every promise: ratios, distance and signs."""
     if step.weights.keys() != step.shipped.keys():
         return False
-    squares = 0.0
-    for name, shipped in step.shipped.items():
-        weight = step.weights[name]
-        if shipped == 0.0:
-            if weight != 0.0:
-                return False
-            continue
-        ratio = weight / shipped
-        if not SMALLEST_RATIO - _ROUNDING <= ratio <= LARGEST_RATIO + _ROUNDING:
-            return False
-        squares += (ratio - 1.0) ** 2
-    return math.sqrt(squares) <= LARGEST_DISTANCE + _ROUNDING
+    pairs = [(step.weights[name], shipped) for name, shipped in step.shipped.items()]
+    ratios = [weight / shipped for weight, shipped in pairs if shipped]
+    return (
+        all(weight == 0.0 for weight, shipped in pairs if not shipped)
+        and all(SMALLEST_RATIO - _ROUNDING <= r <= LARGEST_RATIO + _ROUNDING for r in ratios)
+        and math.hypot(*[ratio - 1.0 for ratio in ratios]) <= LARGEST_DISTANCE + _ROUNDING
+    )

@@ -17,22 +17,6 @@ from family_recall.types import Contribution, FloatArray, IdArray
 _NAMES = tuple(INDEX)
 
 
-def rank(
-    rows: Rows, features: FloatArray, profile: Profile, closest: FloatArray | None = None
-) -> Ranking:
-    """Order candidates by ``Σ weight × feature``; ties by doc_id.
-
-    Args:
-        rows: The candidates (n).
-        features: Shape (n, f) in the order of ``FEATURES``.
-        profile: Whose weights.
-        closest: Shape (n, q), how close each token of the question comes; None if unknown.
-    """
-    weights = weights_of(profile)
-    score, order = scored(rows, features, weights)
-    return Ranking(rows, features, weights, score, order, closest=closest)
-
-
 def scored(rows: Rows, features: FloatArray, weights: FloatArray) -> tuple[FloatArray, IdArray]:
     """Return ``Σ weight × feature`` of each candidate, and their order by it; ties by doc_id."""
     # Unlike @, dot does not check the floating-point flags that BLAS may leave.
@@ -54,15 +38,6 @@ def weights_of(profile: Profile) -> FloatArray:
     weights = np.array([weight_of(name, profile.weights) for name in _NAMES], np.float32)
     weights.setflags(write=False)
     return weights
-
-
-def weights_by_name(ranking: Ranking) -> dict[str, float]:
-    """Return the weight of each feature that counts, by name."""
-    return {
-        name: weight
-        for name, weight in zip(_NAMES, ranking.weights.tolist(), strict=True)
-        if weight
-    }
 
 
 def contributions(features: FloatArray, weights: FloatArray) -> tuple[Contribution, ...]:

@@ -8,7 +8,6 @@ alarm code*, and what was rejected for the one may answer the other.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -21,7 +20,6 @@ from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import MARGIN, rescored
 from family_recall.recall.runner import Runner
 from family_recall.store.feedback import QuestionSketch, Verdict
-from family_recall.store.ids import among
 from family_recall.store.snapshot import Snapshot
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray
@@ -46,22 +44,35 @@ def set_rejected_last(run: Runner, context: QueryContext, ranking: Ranking) -> R
     person_id = context.request.ctx.person_id
     if person_id is None or context.request.ctx.aloud:
         return ranking
-    verdicts = context.snapshot.verdicts(person_id)
+    candidates = set(ranking.rows.ids.tolist())
+    verdicts = [v for v in context.snapshot.verdicts(person_id) if v.memory in candidates]
     if not verdicts:
-        return ranking
-    memories = np.array([verdict.memory for verdict in verdicts], np.int64)
-    if not among(ranking.rows.ids, memories).any():
         return ranking
 
     def put_last() -> Ranking:
         question = context.request.query_text
         asked = sketch_of(question, context.snapshot, run.models.static(0.0))
         hashed = question_hash(person_id, question)
-        rows = rejected_rows(ranking, verdicts, asked, hashed)
-        if not rows:
+
+        def is_rejected(row: int) -> bool:
+            # Newest first: the first on a like question decides.
+            own = (v for v in verdicts if v.memory == ranking.rows.ids[row])
+            like = (v for v in own if v.question == hashed or _concerns(v, asked, ranking, row))
+            return next((not verdict.accepted for verdict in like), False)
+
+        is_last = np.array(list(map(is_rejected, ranking.order.tolist())), np.bool_)
+        if not is_last.any():
             return ranking
         run.trace.decisions["rejected"] = "what the asker rejected for the like comes last"
-        return set_last(ranking, rows)
+        # By the feature ``rejected``, each a margin below the one before; the order else stays.
+        others, last = ranking.order[~is_last], ranking.order[is_last]
+        score = ranking.score.astype(np.float64)
+        floor = min(float(score[others].min(initial=0.0)), 0.0)
+        features = ranking.features.copy()
+        for place, row in enumerate(last.tolist(), start=1):
+            lost = max(float(score[row]) - (floor - place * MARGIN), 0.0)
+            features[row, INDEX["rejected"]] = np.float32(lost)
+        return replace(rescored(ranking, features), order=np.concatenate([others, last]))
 
     return run.look_up("rejected", put_last, ranking)
 
@@ -98,39 +109,6 @@ def is_like(asked: QuestionSketch, before: QuestionSketch) -> bool:
     if asked.vector is None or before.vector is None or asked.model_id != before.model_id:
         return asked.stems == before.stems
     return float(asked.vector.dot(before.vector)) >= LIKE
-
-
-def rejected_rows(
-    ranking: Ranking, verdicts: Sequence[Verdict], asked: QuestionSketch, question: bytes
-) -> list[int]:
-    """Return the rows, of those in order, that the asker rejected for a question like this.
-
-    Of the verdicts, newest first, the first on a like question decides; ``question`` is the hash
-    of the one ``asked``.
-    """
-    by_memory: dict[int, list[Verdict]] = {}
-    for verdict in verdicts:
-        by_memory.setdefault(verdict.memory, []).append(verdict)
-    rows = []
-    for row in ranking.order.tolist():
-        for verdict in by_memory.get(int(ranking.rows.ids[row]), ()):
-            if verdict.question == question or _concerns(verdict, asked, ranking, row):
-                rows += [] if verdict.accepted else [row]
-                break
-    return rows
-
-
-def set_last(ranking: Ranking, rows: list[int]) -> Ranking:
-    """Place some rows behind all others, by the feature ``rejected``; the order else stays."""
-    is_last = np.isin(ranking.order, rows)
-    others, last = ranking.order[~is_last], ranking.order[is_last]
-    score = ranking.score.astype(np.float64)
-    floor = min(float(score[others].min(initial=0.0)), 0.0)
-    features = ranking.features.copy()
-    for place, row in enumerate(last.tolist(), start=1):
-        lost = max(float(score[row]) - (floor - place * MARGIN), 0.0)
-        features[row, INDEX["rejected"]] = np.float32(lost)
-    return replace(rescored(ranking, features), order=np.concatenate([others, last]))
 
 
 def _concerns(verdict: Verdict, asked: QuestionSketch, ranking: Ranking, row: int) -> bool:

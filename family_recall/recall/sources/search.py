@@ -78,12 +78,10 @@ def words(run: Runner, context: QueryContext) -> Run:
     nothing, config = Run.empty("lexical"), context.config
     if run.is_disabled("lexical"):
         return nothing
-    n = _matches(context)
-    affordable = run.affordable("lexical")
-    if affordable < n:
-        detail = "no time for words that many hold"
-        run.trace.skip("lexical", "no_time", detail, n - affordable)
-        config, n = dataclasses.replace(config, lexical_matches=affordable), affordable
+    wanted = _matches(context)
+    n = run.cut("lexical", wanted, "no time for words that many hold")
+    if n < wanted:
+        config = dataclasses.replace(config, lexical_matches=n)
         context = replace(context, config=config)
     # Nothing answers without words: they have some time of their own, however short the budget.
     grace_ms = run.config.words_grace_ms
