@@ -15,6 +15,7 @@ from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import contributions
 from family_recall.recall.sources.graph import paths_to
 from family_recall.types import Answer, Contribution, IdArray, Rationale, Result
+from family_recall.types.records import Record
 
 Verdict = Literal["returned", "outranked", "duplicate", "not_found"]
 
@@ -30,8 +31,7 @@ FROM_EACH_RUN = 2
 """Of the best that a source found and that was not returned, how many are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Record, frozen=True):
     """Why a memory is in an answer, or why not.
 
     ``verdict`` is ``returned``; ``outranked`` (it was a candidate, ``rank`` says how far down);
@@ -80,16 +80,10 @@ class Explanation:
 
     def to_json(self) -> dict[str, Any]:
         """Return every field; contributions as ``[feature, value, weight]``."""
-        return {
-            "doc_id": self.doc_id,
-            "verdict": self.verdict,
-            "rank": self.rank,
-            "top_k": self.top_k,
-            "score": self.score,
-            "contributions": [[c.feature, c.value, c.weight] for c in self.contributions],
-            "found_by": dict(self.found_by),
-            "last": self.last and {"doc_id": self.last.doc_id, "score": self.last.score},
-        }
+        record = Record.to_json(self)
+        del record["space_id"]
+        last = self.last and {"doc_id": self.last.doc_id, "score": self.last.score}
+        return record | {"last": last}
 
 
 @dataclass(frozen=True, slots=True)

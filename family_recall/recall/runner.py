@@ -33,6 +33,8 @@ from family_recall.types.trace import busy_ms
 
 log = logging.getLogger("family_recall")
 _T = TypeVar("_T")
+_PLANNED = (("embed", "embed_static"), ("vector",), ("graph",), ("late_interaction",))
+"""Stages of which the trace says in advance that the budget pays for them, or for the next one."""
 _COUNTED = (Run, Ranking)  # results of which a trace shows how many they are
 
 
@@ -286,11 +288,12 @@ class Runner:
         left_ms -= expected_ms("plan") + expected_ms("lexical")
         planned = []
         profile = requested_profile(self.request.ctx, config.weights)
-        for stage in stages.PLANNED:
-            if stage.name in RANKED_BY and not is_served(stage.name, profile):
+        for names in _PLANNED:
+            if names[0] in RANKED_BY and not is_served(names[0], profile):
                 continue
-            for name, n in ((stage.name, units.get(stage.unit, 0)), (stage.fallback, 0)):
-                if name and (needs_ms := expected_ms(name, n)) <= left_ms:
+            for name in names:
+                n = units.get(stages.STAGES[name].unit, 0)
+                if (needs_ms := expected_ms(name, n)) <= left_ms:
                     planned.append((name, n))
                     left_ms -= needs_ms
                     break

@@ -28,8 +28,6 @@ class Stage:
         leaves_time_for: Stages that it must leave time for, or it does not start.
         reads_file: Whether it runs SQL statements, which its alarm interrupts.
         optional: Whether a recall can be asked to do without it.
-        planned: Whether the gate says in advance that the budget pays for it.
-        fallback: A cheaper stage that the gate plans where it cannot pay for this one.
         part_of: The stage whose price covers this one; what all parts took is learned together.
     """
 
@@ -41,8 +39,6 @@ class Stage:
     leaves_time_for: tuple[str, ...] = ()
     reads_file: bool = True
     optional: bool = False
-    planned: bool = False
-    fallback: str = ""
     part_of: str = ""
 
 
@@ -59,14 +55,14 @@ _TABLE = (
           optional=True),
     # A question that is encoded and not searched for is time lost.
     Stage("embed", "the question as a vector", (1.5, 0.15), "token", followed_by=_RANKING,
-          leaves_time_for=("vector",), reads_file=False, planned=True, fallback="embed_static"),
+          leaves_time_for=("vector",), reads_file=False),
     Stage("embed_static", "the same by a table", (0.1, 0.0), followed_by=_RANKING,
           leaves_time_for=("vector",), reads_file=False),
     Stage("weigh", "how rare its words are", reads_file=False),
     Stage("vector", "search by meaning", (0.4, 0.000_004), "vector", followed_by=_RANKING,
-          optional=True, planned=True),
+          optional=True),
     Stage("graph", "search by links", (1.5, 0.0), followed_by=_RANKING,
-          leaves_time_for=("late_interaction",), optional=True, planned=True),
+          leaves_time_for=("late_interaction",), optional=True),
     Stage("replies", "replies to what was asked", (0.2, 0.01), "candidate",
           followed_by=_RANKING, optional=True),
     Stage("timeline", "what that time held"),
@@ -82,7 +78,7 @@ _TABLE = (
     Stage("load", "the candidates' columns", part_of="score"),
     Stage("cosines", "how near each is in meaning", part_of="score"),
     Stage("late_interaction", "word by word, by meaning", (0.3, 0.005), "candidate",
-          optional=True, planned=True),
+          optional=True),
     Stage("features", "what speaks for each", part_of="score"),
     Stage("rank", "weights × features", part_of="score"),
     Stage("deduplicate", "near copies as one", (0.1, 0.002), "candidate", optional=True),
@@ -97,9 +93,6 @@ _TABLE = (
 
 STAGES: Mapping[str, Stage] = MappingProxyType({stage.name: stage for stage in _TABLE})
 """Every stage by name, in the order of the read path."""
-
-PLANNED = tuple(stage for stage in _TABLE if stage.planned)
-"""Those that the gate says in advance that the budget pays for."""
 
 
 def optional_stages() -> tuple[str, ...]:

@@ -116,8 +116,6 @@ def test_every_stage_that_is_named_is_in_the_table() -> None:
     for stage in stages.STAGES.values():
         assert stage.label
         assert {*stage.followed_by, *stage.leaves_time_for} <= priced, stage.name
-        assert stage.fallback in {"", *priced}
-        assert stage.name in priced or not stage.planned
 
 
 def test_every_span_of_a_recall_is_a_stage(home: FamilyRecall) -> None:

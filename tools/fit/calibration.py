@@ -3,7 +3,7 @@
 Asks the questions of each set's `dev` folder under every profile, with both embedders (kind
 `full`), with the static one alone (`static`) and with none (`words`), each with the cross-encoder
 (`full_reranked`) where the profile weighs it and without. Fits two logistic models of the evidence
-(`family_recall/recall/ranking/evidence.py`), one for *the first result answers* and one for
+(`family_recall/recall/ranking/calibration.py`), one for *the first result answers* and one for
 *anything stored does*, and Platt's two numbers for the score alone. The sets weigh the same. Where
 something else than a score decides, counts how often the first result is right.
 

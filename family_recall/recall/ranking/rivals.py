@@ -71,7 +71,7 @@ _GAP, _DIFFERS = FEATURES.index("gap"), FEATURES.index("value_differs")
 class Rival:
     """A pair that was compared: rows of the older and the newer, and why one may replace the other.
 
-    ``features`` in the order of `supersession.FEATURES`.
+    ``features`` in the order of :data:`FEATURES`.
     """
 
     older: int

@@ -102,13 +102,13 @@ def evergreen(rows: Rows, context: QueryContext) -> BoolArray:
         snapshot, scope = context.snapshot, context.scope
         flags |= among(rows.ids, snapshot.stating_relations(rows.ids, scope))
         keys = snapshot.keys_and_labels(rows.ids, scope)
-        places = [memory for memory, key, labels in keys if _is_place(key, labels)]
+        places = [
+            memory
+            for memory, key, labels in keys
+            if PLACE in labels or _PLACE_KEY.search(key or "")
+        ]
         flags |= among(rows.ids, np.array(places, np.int64))
     return flags
-
-
-def _is_place(fact_key: str | None, labels: tuple[str, ...]) -> bool:
-    return PLACE in labels or (fact_key is not None and _PLACE_KEY.search(fact_key) is not None)
 
 
 def temporal_match(
@@ -128,7 +128,14 @@ def temporal_match(
     if plan.other_timespan_s is not None:
         coming = _match_of(rows, plan.other_timespan_s, mentions, now_s=now_s, ahead=True)
         match = np.maximum(match, coming)
-    return (_weight_of_time(plan) * match).astype(np.float32)
+    # It says less where a question says much else, where it may be a topic and no time, and where
+    # it is open at one end, as *by June* is.
+    weight = plan.timespan_certainty * min(1.0, TERMS_BESIDE / max(len(plan.terms), 1))
+    if plan.timespan_certainty < LIKELY:
+        weight *= 0.5
+    if np.isinf(plan.timespan_s).any() and not plan.ahead:
+        weight *= OPEN_SHARE
+    return (weight * match).astype(np.float32)
 
 
 def _match_of(
@@ -149,34 +156,14 @@ def _match_of(
         away = np.maximum(np.maximum(start - rows.occurred_s, rows.occurred_s - end), 0.0)
         match = np.nan_to_num(np.exp2(-away / length), nan=0.0)
     if len(mentions.ids):
+        # The share of each mentioned time that lies in the interval, times its certainty.
+        inside = np.minimum(mentions.end_s, end) - np.maximum(mentions.start_s, start)
+        share = np.maximum(inside, 0.0) / (mentions.end_s - mentions.start_s)
+        if ahead and np.isinf(end):
+            share = share * np.exp2(-np.maximum(mentions.start_s - start, 0.0) / SOON_S)
         at = np.searchsorted(rows.ids, mentions.ids)
-        np.maximum.at(match, at, _share_within(mentions, start, end, ahead=ahead))
+        np.maximum.at(match, at, share * mentions.certainty)
     return match
-
-
-def _weight_of_time(plan: QueryPlan) -> float:
-    """Return how much the time says of what is asked, in [0, 1].
-
-    Its certainty; less where a question says much else, where it is open at one end, as *by June*
-    is, and where it may be a topic and no time.
-    """
-    weight = plan.timespan_certainty * min(1.0, TERMS_BESIDE / max(len(plan.terms), 1))
-    if plan.timespan_certainty < LIKELY:
-        weight *= 0.5
-    is_open = plan.timespan_s is not None and np.isinf(plan.timespan_s).any()
-    return weight * OPEN_SHARE if is_open and not plan.ahead else weight
-
-
-def _share_within(
-    mentions: MentionedTimes, start: float, end: float, *, ahead: bool
-) -> npt.NDArray[np.float64]:
-    """Return the share of each mentioned time that lies in an interval, times its certainty."""
-    inside = np.minimum(mentions.end_s, end) - np.maximum(mentions.start_s, start)
-    share = np.maximum(inside, 0.0) / (mentions.end_s - mentions.start_s)
-    if ahead and np.isinf(end):
-        share = share * np.exp2(-np.maximum(mentions.start_s - start, 0.0) / SOON_S)
-    product: npt.NDArray[np.float64] = share * mentions.certainty
-    return product
 
 
 _LIFE_STEMS = (
