@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -85,7 +85,7 @@ class _Redactor:
             return tuple((self._name("memory", doc_id), reasons) for doc_id, reasons in value)
         if isinstance(value, str):
             return self._text(name, value)
-        if isinstance(value, tuple):
+        if isinstance(value, Sequence):
             return tuple(self._field(name, part) for part in value)
         if isinstance(value, Mapping):
             return {key: self._field(name, part) for key, part in value.items()}

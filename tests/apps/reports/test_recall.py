@@ -39,6 +39,7 @@ from family_recall.types import (
     Understanding,
 )
 from family_recall.types.answer import Change
+from family_recall.types.records import later
 from family_recall.types.trace import busy_ms
 from tests.page_checks import (
     CHROMIUM,
@@ -269,7 +270,7 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
     trace = msgspec.structs.replace(
         full.trace, top3=((f"{secret}-doc_id", ("bm25",)),),
         skips=(Skip("vector", "no_model", f"C:\\Users\\{secret} {secret}: missing", 1),),
-        hits={"lexical": (Hit(f"{secret}-doc_id", 1, 0.5),)},
+        hits={"lexical": later(lambda: [Hit(f"{secret}-doc_id", 1, 0.5)])},
         request=RecallRequest(
             secret,
             RecallContext(
@@ -286,7 +287,7 @@ def test_redaction_leaves_no_word_that_anybody_wrote() -> None:
     near = missed(text=secret)
     near = dataclasses.replace(
         near,
-        explanation=dataclasses.replace(
+        explanation=msgspec.structs.replace(
             near.explanation, doc_id=secret, space_id=secret, last=secretive
         ),
     )

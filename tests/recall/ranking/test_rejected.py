@@ -208,7 +208,9 @@ def test_what_is_rejected_of_a_list_is_left_out(question: str, again: str, doc_i
     with household() as home:
         before = [written(recall(home, question, who)) for who in ("priya", "rajesh")]
         assert doc_id in found(recall(home, again, "priya"))
-        done = home.feedback(question, doc_id, accepted=False, person_id="priya")
+        done = home.feedback(
+            question, doc_id, accepted=False, person_id="priya", time_budget_ms=60_000
+        )
 
         assert (done.kept, done.learned) == (True, False)
         assert done.effect == "it is left out for you from now on, of this list and others like it"
