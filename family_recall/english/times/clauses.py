@@ -12,7 +12,7 @@ from . import calendar as cal
 from . import context
 from .calendar import DAY, Interval, OpenInterval
 from .context import AROUND, OPENING, SIMPLE
-from .readers import argument_at, phrase_at, readers_of
+from .grammar import argument_at, phrase_at, starts_with
 from .sentence import Phrase, Sentence, choose, main_day_of
 from .tense import Tense
 
@@ -150,7 +150,7 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     if word in _CLAUSES:
         return _CLAUSES[word](s, i)
     if word not in SIMPLE or (word == "to" and s.word(i - 1) == "up"):
-        phrase = argument_at(s, i, anchored=False) if word == "the" or readers_of(word) else None
+        phrase = argument_at(s, i, anchored=False) if word == "the" or starts_with(word) else None
         return (_from_to(s, i, phrase) or _simple(s, i, phrase, "")) if phrase else None
     in_future = _in_future(s, i) if word == "in" else None
     if in_future:

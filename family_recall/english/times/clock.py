@@ -16,7 +16,7 @@ from family_recall.english.tokens import count_of
 
 from . import calendar as cal
 from .calendar import DAY, MICROSECOND, Interval, OpenInterval
-from .readers import READERS
+from .grammar import STARTS
 from .sentence import Sentence
 
 _HALF_DAY = 12 * 60
@@ -32,7 +32,7 @@ _SIDES = {
 _NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
 _TO = frozenset(("to", "till", "til", "until", "and", *DASHES))
 _COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
-_BESIDE = FOLLOWERS | READERS.keys()
+_BESIDE = FOLLOWERS | STARTS.keys()
 
 
 class ClockTime(NamedTuple):

@@ -21,7 +21,7 @@ from family_recall.english.lexicon import (
 from family_recall.english.tokens import singular_of as singular
 
 from .calendar import HOLIDAY_WORDS
-from .readers import phrase_at
+from .grammar import phrase_at
 from .sentence import Phrase, Sentence
 
 OPENING = frozenset("since before after until till til by".split())

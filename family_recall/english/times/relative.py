@@ -1,70 +1,206 @@
-"""Times counted from now or another day: *yesterday*, *last week*, *two days before Christmas*."""
+"""Times counted from now or another time: *last week*, *two days before Easter*, *early March*."""
 
 from __future__ import annotations
 
 import datetime as dt
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from family_recall.english.lexicon import (
     CHOICES,
     COUNTS,
     DASHES,
+    FOLLOWERS,
+    MONTHS,
     ORDINALS,
     OWNERS,
     PARTS,
+    SEASONS,
+    THIRDS,
     UNITS,
     WEEKDAYS,
 )
-from family_recall.english.tokens import count_of, singular_of
+from family_recall.english.tokens import count_of, day_of, is_ordinal, singular_of
 
 from . import calendar as cal
-from .calendar import DAY, Interval
+from .anchors import anchor_phrase_at
+from .calendar import DAY, HOLIDAY_WORDS, MICROSECOND, Interval
 from .context import is_plain
-from .dates import holiday_phrase, month_alone, repeat_of, season_phrase, weekday_phrase
-from .readers import READERS, event_day_at, main_day_at, phrase_at, register
-from .sentence import Phrase, Sentence, choose, unclear, within
+from .dates import repeat_of
+from .grammar import (
+    Match,
+    argument_at,
+    is_somebody,
+    main_day_at,
+    phrase_at,
+    reads,
+    table_class,
+    word_class,
+)
+from .sentence import Phrase, Sentence, choose, within
 
-_OVER = frozenset("in over during within for from of".split())
-_FROM_THE_END = frozenset(("next", *ORDINALS))
-_PRONOUNS = frozenset("what who where when how it that there here let he she".split())
-_CHOSEN = frozenset(("time", "day", "half", "fortnight", *UNITS))
-_SHIFTS = {"last": -1, "this": 0, "next": 1}
-_DAY_SHIFTS = {"today": 0, "yesterday": -1, "tomorrow": 1}
-_NEARLY = frozenset("almost nearly about approximately roughly around".split())
+_Change: TypeAlias = Callable[[Interval], Interval | None]
+_SHIFTS = {"last": -1, "this": 0, "next": 1, "yesterday": -1, "today": 0, "tomorrow": 1}
 _VAGUE_COUNTS = {"few": (2, 5), "several": (3, 8), "couple": (2, 3)}
 _SMALLER_UNITS = {"hour": ("minute", 60), "year": ("month", 12), "decade": ("year", 10)}
-_LARGE_UNITS = frozenset("day week month quarter year decade".split())
+_PERIODS = frozenset("week month quarter year decade".split())
+_CALENDAR_UNITS = _PERIODS | {"day"}
+_LONG = _PERIODS - {"week"} | {"season"}
+_COUNTED_PARTS = frozenset("day week weekend month".split())
+_NEARLY = frozenset("almost nearly about approximately roughly around".split())
+_OVER = frozenset("in over during within for from of".split())
+_PRONOUNS = frozenset("what who where when how it that there here let he she".split())
+_UNREAD = frozenset("last next other second few couple same following previous".split())
+_NAMES = frozenset(("weekday", "weekend", "month", "season", "holiday", "day"))
 
 
-class Count(NamedTuple):
-    """How many, at least and at most, and the token after the number."""
+class Length(NamedTuple):
+    """So many units, at least and at most: *two or three weeks*, *a few days*."""
 
     least: int
     most: int
-    last: int
+    unit: str
 
     @property
     def exact(self) -> bool:
         """Whether it is one number."""
         return self.least == self.most
 
+    @property
+    def sign_word(self) -> str:
+        """The singular of the unit."""
+        return singular_of(self.unit)
 
-def count_at(s: Sentence, i: int) -> Count | None:
+
+def _count_at(s: Sentence, i: int) -> tuple[tuple[int, int], int] | None:
     """Read *3*, *two or three*, *a few*, *a couple of*."""
-    if s.reads(i, {"a", "an"}, {"few", "couple"}):
-        i += 1
+    i += s.reads(i, {"a", "an"}, {"few", "couple"})
     word = s.word(i)
     if word in {"a", "an"}:
-        return Count(1, 1, i + 1)
+        return (1, 1), i + 1
     if word in _VAGUE_COUNTS:
-        return Count(*_VAGUE_COUNTS[word], i + 1 + (s.word(i + 1) == "of"))
+        return _VAGUE_COUNTS[word], i + 1 + (s.word(i + 1) == "of")
     count = count_of(word)
-    if count is None:
+    if not count:
         return None
     more = count_of(s.word(i + 2)) if s.word(i + 1) in {"or", "to", *DASHES} else None
-    if more is not None and more > count:
-        return Count(count, more, i + 3)
-    return Count(count, count, i + 1)
+    return ((count, more), i + 3) if more and more > count else ((count, count), i + 1)
+
+
+def _length_at(s: Sentence, i: int) -> tuple[Length, int] | None:
+    """Read a count and a unit; two fortnights are four weeks."""
+    counted = _count_at(s, i)
+    if counted is None or s.word(i - 1) in {"half", "and"}:
+        return None
+    (least, most), j = counted
+    word = s.word(j)
+    if word in {"fortnight", "fortnights"}:
+        return Length(2 * least, 2 * most, "week"), j + 1
+    return (Length(least, most, UNITS.get(word, word)), j + 1) if word.isalpha() else None
+
+
+def _choice_at(s: Sentence, i: int) -> tuple[str, int] | None:
+    """Read *last*, *this*, *next*, *past* or *coming*, where no one owns what it chooses."""
+    before = s.at(i - 1)
+    at_home = s.word(i - 2) in {"at", "to", "from"}  # "at Grandma's last year"
+    owned = before.possessive and before.word not in _PRONOUNS and not at_home
+    if s.word(i) not in CHOICES or before.word in OWNERS or owned or _is_title(s, i):
+        return None
+    i += s.reads(i, {"this", "current"}, {"past", "coming"})
+    return s.word(i), i + 1
+
+
+def _is_title(s: Sentence, i: int) -> bool:
+    """Whether *Yesterday* is the song, and *Last Christmas* too."""
+    return s.at(i).capitalised and s.word(i - 1)[-1:].isalpha()
+
+
+def _anchor_day_at(s: Sentence, i: int) -> tuple[Phrase, int] | None:
+    """Read the day that another is counted from: *Easter*, *5 May*, *the rehearsal last Friday*."""
+    day = _event_day_at(s, i) or main_day_at(s, i)
+    return (day, day.last) if day and day.fixed else None
+
+
+def _event_day_at(s: Sentence, i: int) -> Phrase | None:
+    """Read *the rehearsal last Friday*: some event by the one day named behind it."""
+    if not (s.word(i) in OWNERS | {"the", "a", "an"} or s.at(i).possessive):
+        return None
+    for j in range(i + 1, i + 6):
+        day = phrase_at(s, j)
+        if day:
+            day = choose(s, day) if day.grain == "weekday" else day
+            if day.grain not in {"day", "weekday"} or day.fixed is None:
+                return None
+            single = day.fixed.end - day.fixed.start == DAY and not day.article
+            return day._replace(certainty=min(day.certainty, 0.7)) if single and j > i + 1 else None
+        if not s.word(j).isalpha() or (s.word(j) in FOLLOWERS and s.word(j) != "on"):
+            return None
+    return None
+
+
+def _period_at(s: Sentence, i: int) -> tuple[Phrase, int] | None:
+    """Read what has a beginning and an end: *March*, *last year*, *the month*."""
+    period = argument_at(s, i, anchored=False)
+    if period is None and s.reads(i, "the", _PERIODS):
+        unit = s.word(i + 1)
+        period = Phrase(i, i + 2, unit, cal.unit(s.now, unit, 0), certainty=0.9)
+    return (period, period.last) if period else None
+
+
+def _nth_at(s: Sentence, i: int) -> tuple[int, int] | None:
+    """Read *first*, *5th* or *last*, which is −1."""
+    word = s.word(i)
+    if word in {"last", "final"}:
+        again = word == "last" and (s.word(i - 1) in ORDINALS or s.word(i - 1) == "to")
+        return None if again else (-1, i + 1)
+    nth = day_of(word) if is_ordinal(word) else None
+    return (nth, i + 1) if nth else None
+
+
+word_class("LENGTH", _length_at, ["a", "an", *_VAGUE_COUNTS, *COUNTS], digits=True)
+word_class("CHOICE", _choice_at, CHOICES)
+word_class("DAY", _anchor_day_at)
+word_class("PERIOD", _period_at)
+word_class("NTH", _nth_at, ["last", "final", *ORDINALS], digits=True)
+word_class(
+    "ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, reach=1)) else None
+)
+table_class("UNIT", _CALENDAR_UNITS)
+table_class("UNITS", UNITS)
+table_class("NUMBER", COUNTS.keys() | {str(n) for n in range(1, 100)})
+table_class(
+    "THING",
+    _CALENDAR_UNITS.union(PARTS, SEASONS, WEEKDAYS, HOLIDAY_WORDS, MONTHS)
+    | {"fortnight", "weekend", "eve"},
+)
+
+
+@reads("tonight", "today|yesterday|tomorrow PART", "today|yesterday|tomorrow")
+def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
+    if _is_title(m.s, m.first):
+        return None
+    day = m.s.now + _SHIFTS.get(word, 0) * DAY
+    part = part or ("" if word else "night")
+    return m.means("part", cal.part_of_day(day, PARTS[part])) if part else m.means("day", cal.day(day))
+
+
+@reads("today|yesterday|tomorrow week")
+def _day_week(m: Match, word: str) -> Phrase | None:
+    """Read *tomorrow week*."""
+    days = -8 if word == "yesterday" else 7 + _SHIFTS[word]
+    ends = m.s.ends_at(m.last)
+    return m.means("day", cal.day(m.s.now + days * DAY), 0.8) if ends else None
+
+
+@reads("now")
+def _now(m: Match) -> Phrase | None:
+    """Read *now* where something lasts from it: *between now and Christmas*."""
+    return m.means("day", cal.day(m.s.now), 0.8) if m.before in {"from", "between"} else None
+
+
+@reads("last|past|previous half an? hour")
+def _half_hour(m: Match, _: str) -> Phrase:
+    return m.means("time", _moments_ago(m.s, "minute", 30))
 
 
 def _moments_ago(s: Sentence, name: str, n: int, *, about: bool = False) -> Interval:
@@ -76,325 +212,481 @@ def _moments_ago(s: Sentence, name: str, n: int, *, about: bool = False) -> Inte
     return Interval(s.ago(length + margin), s.ago(max(dt.timedelta(), length - margin)))
 
 
-def _relative_day(s: Sentence, i: int) -> Phrase | None:
-    """Read *yesterday*, *tomorrow evening*, *tomorrow week*, *tonight*."""
-    word, following = s.word(i), s.word(i + 1)
-    if s.at(i).capitalised and i > 0 and s.word(i - 1)[-1:].isalpha():
-        return None  # a title, like the song
-    if word == "tonight":
-        return Phrase(i, i + 1, "part", cal.part_of_day(s.now, PARTS["night"]))
-    day = s.now + _DAY_SHIFTS[word] * DAY
-    if following == "week" and s.ends_at(i + 2):
-        later = (-7 if word == "yesterday" else 7) * DAY
-        return Phrase(i, i + 2, "day", cal.day(day + later), None, 0.8)
-    if following in PARTS:
-        return Phrase(i, i + 2, "part", cal.part_of_day(day, PARTS[following]))
-    return Phrase(i, i + 1, "day", cal.day(day))
-
-
-def _chosen(s: Sentence, i: int) -> Phrase | None:
-    """Read *last*, *this*, *next*, *past* or *coming* and the time it chooses."""
-    counts = s.word(i - 1) in ORDINALS or s.reads(i - 2, _FROM_THE_END, "to")
-    following = s.word(i + 1)
-    may_be_chosen = following in READERS or following in _CHOSEN or not following[:1].isalpha()
-    if not (counts or may_be_chosen) or _is_owned_or_title(s, i):
+@reads("CHOICE LENGTH")
+def _rolling(m: Match, word: str, length: Length) -> Phrase | None:
+    """Read *the last 3 days* and *the next few weeks*, counted from the day of asking."""
+    choice, name = CHOICES[word], length.unit
+    alone = word == "coming" and m.before != "the"  # "is she coming a week on Saturday"
+    if choice == "this" or alone or name not in UNITS:
         return None
-    if counts:
-        other = phrase_at(s, i + 1)
-        return unclear(i, other.last if other else i + 2)  # "the second last Friday"
-    return _chosen_by(s, i, i + s.reads(i, {"this", "current"}, {"past", "coming"}))
-
-
-def _is_owned_or_title(s: Sentence, i: int) -> bool:
-    """Whether *last* is in *my last week*, *Priya's last year* or *the film Last Christmas*."""
-    before = s.at(i - 1)
-    at_home = s.word(i - 2) in {"at", "to", "from"}  # "at Grandma's last year"
-    owned = before.possessive and before.word not in _PRONOUNS and not at_home
-    title = s.at(i).capitalised and before.word[-1:].isalpha()
-    return before.word in OWNERS or owned or title
-
-
-def _chosen_by(s: Sentence, i: int, j: int) -> Phrase | None:
-    """Read what the word at token ``j`` chooses, as a phrase from token ``i`` on."""
-    choice, word = CHOICES[s.word(j)], s.word(j + 1)
-    if choice == "this" and word in {"time", "day"}:
-        return _this_time(s, i)
-    if choice != "this" and word == "fortnight":
-        fixed = cal.rolling(s.now, "week", 2 if choice == "last" else -2)
-        return Phrase(i, j + 2, "days", fixed)
-    if choice == "last" and word == "half":
-        return _half_hour(s, i, j + 1)
-    count = count_at(s, j + 1) if choice != "this" else None
-    if count:
-        alone = s.word(j) == "coming" and i == j and s.word(i - 1) != "the"
-        # "is she coming a week on Saturday"
-        return None if alone else _rolling(s, i, count, choice)
-    if word in UNITS and not word.endswith("s"):
-        return _chosen_unit(s, i, j)
-    if word in PARTS:
-        if choice == "next":
-            return None
-        certainty = 0.6 if s.now.hour < 5 and word == "night" else 0.95
-        hours = cal.part_of_day(s.now + _SHIFTS[choice] * DAY, PARTS[word])
-        return Phrase(i, j + 2, "part", hours, None, certainty)
-    return _chosen_name(s, i, j)
-
-
-def _chosen_unit(s: Sentence, i: int, j: int) -> Phrase | None:
-    """Read *last week* and *this year* by the calendar, *the past week* back from today."""
-    choice, name = CHOICES[s.word(j)], s.word(j + 1)
-    if name in {"minute", "day"}:
-        return None
-    past = s.word(j) == "past"
-    rolls = past or (s.reads(i - 1, "the", "last") and name != "quarter")
-    if rolls and not past and s.word(i - 2) not in _OVER and not s.ends_at(j + 2):
-        return None  # "the last year Dad worked"
-    if name == "hour" or rolls:
-        return _rolling(s, i, Count(1, 1, j + 1), choice) if choice == "last" else None
-    return Phrase(i, j + 2, name, cal.unit(s.now, name, _SHIFTS[choice]))
-
-
-def _chosen_name(s: Sentence, i: int, j: int) -> Phrase | None:
-    """Read *last Friday*, *next March*, *this summer*, *the coming weekend*."""
-    name = _name_at(s, j + 1)
-    if name is None or name.repeat is None:
-        return None
-    if s.word(j) == "coming" and name.grain in {"weekday", "weekend"}:
-        # The first there is, even in this week.
-        fixed = cal.first_after(name.repeat, s.now)
-        return name._replace(first=i, bare=False, fixed=fixed, certainty=0.85)
-    return choose(s, name._replace(first=i, bare=False), CHOICES[s.word(j)])
-
-
-def _name_at(s: Sentence, i: int) -> Phrase | None:
-    if s.word(i) == "weekend":
-        return Phrase(i, i + 1, "weekend", repeat=cal.weekends)
-    month = month_alone(s, i)
-    if month:
-        # *This may* is mostly a verb and *last march* a walk.
-        written = s.at(i).raw[:1].isupper() or s.ends_at(i + 1)
-        return month if written or s.word(i) not in {"may", "march", "mar", "jan"} else None
-    names = (read(s, i) for read in (weekday_phrase, season_phrase, holiday_phrase))
-    return next((name for name in names if name and name.repeat), None)
-
-
-def _half_hour(s: Sentence, i: int, j: int) -> Phrase | None:
-    """Read *the last half hour* and *the past half an hour*."""
-    j += 1 + (s.word(j + 1) == "an")
-    moment = _moments_ago(s, "minute", 30) if s.word(j) == "hour" else None
-    return Phrase(i, j + 1, "time", moment) if moment else None
-
-
-def _now(s: Sentence, i: int) -> Phrase | None:
-    """Read *now* where something lasts from it: *between now and Christmas*."""
-    if s.word(i - 1) not in {"from", "between"}:
-        return None
-    return Phrase(i, i + 1, "day", cal.day(s.now), None, 0.8)
-
-
-def _this_time(s: Sentence, i: int) -> Phrase | None:
-    """Read *this day last year* as that day, *this time last year* as the week before and after."""
-    day, last = _years_back(s, i + 2)
-    this_day = s.word(i + 1) == "day"
-    if this_day and s.reads(i + 2, {"last", "next"}, "week"):
-        day, last = cal.midnight(s.now) + _SHIFTS[s.word(i + 2)] * 7 * DAY, i + 4
-    if day is None:
-        other = phrase_at(s, i + 2)
-        return unclear(i, other.last) if other else None
-    if this_day:
-        return Phrase(i, last, "day", cal.day(day))
-    return Phrase(i, last, "days", Interval(day - 7 * DAY, day + 8 * DAY), certainty=0.7)
-
-
-def _years_back(s: Sentence, i: int) -> tuple[dt.datetime | None, int]:
-    """Read *last year* or *three years ago* as today in that year, and the token after."""
-    count = Count(1, 1, i) if s.reads(i, "last", "year") else count_at(s, i)
-    years_ago = count and s.reads(count.last, {"year", "years"}, "ago")
-    if count is None or not count.exact or not (years_ago or count.last == i):
-        return None, i
-    return cal.add_months(cal.midnight(s.now), -12 * count.least), count.last + 2
-
-
-def _rolling(s: Sentence, i: int, count: Count, choice: str) -> Phrase | None:
-    """Read the units behind *the last 3* or *the next few*, counted from the day of asking."""
-    least, most, j = count
-    n = most if most - least > 1 else least
-    name = UNITS.get(s.word(j))
-    if name is None or n == 0:
-        return None
-    certainty = 0.95 if count.exact else 0.7
+    n = length.most if length.most - length.least > 1 else length.least
+    certainty = 0.95 if length.exact else 0.7
     if name in {"minute", "hour"}:
-        if choice == "next":
-            return None
-        return Phrase(i, j + 1, "time", _moments_ago(s, name, n), None, certainty)
-    fixed = cal.rolling(s.now, name, n if choice == "last" else -n)
-    return Phrase(i, j + 1, "days", fixed, None, certainty)
+        moments = _moments_ago(m.s, name, n) if choice == "last" else None
+        return m.means("time", moments, certainty) if moments else None
+    return m.means("days", cal.rolling(m.s.now, name, n if choice == "last" else -n), certainty)
 
 
-def _earlier_or_later(s: Sentence, i: int) -> Phrase | None:
+@reads("CHOICE UNIT", "CHOICE hour|fortnight")
+def _chosen_unit(m: Match, word: str, name: str) -> Phrase | None:
+    """Read *last week* and *this year* by the calendar, *the past week* back from today."""
+    choice, the = CHOICES[word], m.first - (m.before == "the")
+    if name == "fortnight":
+        days = cal.rolling(m.s.now, "week", 2 if choice == "last" else -2)
+        return m.means("days", days) if choice != "this" else None
+    if name == "day":
+        return None
+    the_last = word == "last" and the < m.first and name != "quarter"
+    if the_last and m.s.word(the - 1) not in _OVER and not m.s.ends_at(m.last):
+        return None  # "the last year Dad worked"
+    if name == "hour" or word == "past" or the_last:
+        return _rolling(m, word, Length(1, 1, name)) if choice == "last" else None
+    return m.means(name, cal.unit(m.s.now, name, _SHIFTS[choice]))
+
+
+@reads("CHOICE PART")
+def _chosen_part(m: Match, word: str, part: str) -> Phrase | None:
+    """Read *last night* and *this morning*."""
+    choice = CHOICES[word]
+    if choice == "next":
+        return None
+    certainty = 0.6 if m.s.now.hour < 5 and part == "night" else 0.95
+    hours = cal.part_of_day(m.s.now + _SHIFTS[choice] * DAY, PARTS[part])
+    return m.means("part", hours, certainty)
+
+
+@reads("CHOICE weekend", "CHOICE TIME")
+def _chosen_name(m: Match, word: str, name: Phrase | None = None) -> Phrase | None:
+    """Read *last Friday*, *next March*, *this summer*, *the coming weekend*."""
+    s, at = m.s, m.last - 1
+    name = name or m.repeats("weekend", cal.weekends)
+    if name.repeat is None or name.fixed or name.article or name.grain not in _NAMES:
+        return None
+    small = name.grain == "month" and s.word(at) in {"may", "march", "mar", "jan"}
+    if small and not s.at(at).raw[:1].isupper() and not s.ends_at(m.last):
+        return None  # *This may* is mostly a verb and *last march* a walk.
+    name = name._replace(first=m.first, bare=False)
+    if word == "coming" and name.grain in {"weekday", "weekend"}:
+        # The first there is, even in this week.
+        return name._replace(fixed=cal.first_after(name.repeat, s.now), certainty=0.85)
+    return choose(s, name, CHOICES[word])
+
+
+@reads("NTH last|next TIME", "NTH last|next UNIT", "last to last|next TIME")
+def _counted_from_end(m: Match, *_: object) -> Phrase:
+    """Step over *the second last Friday*."""
+    return m.unclear()
+
+
+@reads("this time|day last|next UNIT", "this time|day LENGTH ago", "this time|day TIME")
+def _this_time(m: Match, word: str, *when: str | Length | Phrase) -> Phrase | None:
+    """Read *this day last year* as that day, *this time last year* as the week before and after."""
+    today = cal.midnight(m.s.now)
+    if when[1:] == ("week",) and word == "day":
+        return m.means("day", cal.day(today + _SHIFTS[str(when[0])] * 7 * DAY))
+    length = Length(1, 1, "year") if when == ("last", "year") else when[0]
+    if not isinstance(length, Length) or not length.exact or length.unit != "year":
+        return m.unclear()
+    day = cal.add_months(today, -12 * length.least)
+    if word == "day":
+        return m.means("day", cal.day(day))
+    return m.means("days", Interval(day - 7 * DAY, day + 8 * DAY), 0.7)
+
+
+@reads("earlier|later TIME")
+def _earlier_or_later(m: Match, word: str, inner: Phrase) -> Phrase | None:
     """Read *earlier this week*, *later today*: the part of it up to, or from, today."""
-    inner = phrase_at(s, i + 1)
-    if inner is None or inner.fixed is None or inner.grain == "time":
+    if inner.fixed is None or inner.grain == "time":
         return None
-    today = cal.day(s.now)
-    start, end = inner.fixed
-    if inner.grain in {"week", "month", "quarter", "year", "decade"} and start <= s.now < end:
-        start, end = (start, today.end) if s.word(i) == "earlier" else (today.start, end)
-    return inner._replace(first=i, fixed=Interval(start, end))
+    today, (start, end) = cal.day(m.s.now), inner.fixed
+    if inner.grain in _PERIODS and start <= m.s.now < end:
+        start, end = (start, today.end) if word == "earlier" else (today.start, end)
+    return inner._replace(first=m.first, fixed=Interval(start, end))
 
 
-def _counted(s: Sentence, i: int) -> Phrase | None:
-    """Read a count and a unit, followed by *ago*, *back*, *from now*, *before* or *after*."""
-    halves = _halves_ago(s, i)
-    if halves:
-        return halves
-    count = count_at(s, i)
-    if count is None or count.least == 0 or s.word(i - 1) in {"half", "and"}:
-        return None
-    word, following = s.word(count.last), s.word(count.last + 1)
-    beside = following in {"before", "after"}
-    if word in {"fortnight", "fortnights"}:
-        count, word = Count(2 * count.least, 2 * count.most, count.last), "weeks"
-    if following in {"ago", "back"}:
-        return _ago(s, i, count, word)
-    if beside and singular_of(word) in PARTS:
-        return _parts_beside(s, i, count)
-    name = UNITS.get(word)
-    if name not in _LARGE_UNITS:
-        return None
-    if s.reads(count.last + 1, "from", "now"):
-        return Phrase(i, count.last + 3, name, _units(s.now, name, count.least, count.most))
-    if count.exact and (following == "from" or (following == "on" and name == "week")):
-        return _from_day(s, i, count, name)
-    return _weeks_from(s, i, count, name) or (_units_beside(s, i, count, name) if beside else None)
+@reads("half a|an UNITS ago|back", "a|an UNITS and a half ago|back")
+def _half_ago(m: Match, *words: str) -> Phrase | None:
+    """Read *half a year ago* and *a year and a half ago*."""
+    return _and_a_half(m, words[1], int(m.s.word(m.first) != "half"))
 
 
-def _halves_ago(s: Sentence, i: int) -> Phrase | None:
-    """Read *half a year ago*, *a year and a half ago*, *two and a half years ago*."""
-    n = 1 if s.word(i) in {"a", "an"} else count_of(s.word(i))
-    unit_at, last = i + 1, i + 5
-    if s.reads(i, "half", {"a", "an"}):
-        n, unit_at, last = 0, i + 2, i + 3
-    elif s.reads(i + 1, "and", "a", "half"):
-        unit_at = i + 4
-    elif not s.reads(i + 2, "and", "a", "half"):
+@reads("COUNT and a half UNITS ago|back", "COUNT UNITS and a half ago|back")
+def _halves_ago(m: Match, count: str, unit: str, _ago: str) -> Phrase | None:
+    """Read *two and a half years ago*."""
+    return _and_a_half(m, UNITS[unit], COUNTS[count])
+
+
+def _and_a_half(m: Match, unit: str, n: int) -> Phrase | None:
+    if unit not in _SMALLER_UNITS:
         return None
-    name, parts = _SMALLER_UNITS.get(UNITS.get(s.word(unit_at), ""), ("", 0))
-    if n is None or not name or s.word(last) not in {"ago", "back"}:
-        return None
+    name, parts = _SMALLER_UNITS[unit]
     n = n * parts + parts // 2
     if name == "minute":
-        return Phrase(i, last + 1, "time", _moments_ago(s, name, n, about=True), None, 0.8)
-    return Phrase(i, last + 1, name, cal.unit(s.now, name, -n), None, 0.7)
+        return m.means("time", _moments_ago(m.s, name, n, about=True), 0.8)
+    return m.means(name, cal.unit(m.s.now, name, -n), 0.7)
 
 
-def _units_beside(s: Sentence, i: int, count: Count, name: str) -> Phrase:
-    """Read *two days before Christmas* as a day, *the two days before Christmas* as both."""
-    anchor = event_day_at(s, count.last + 2) or main_day_at(s, count.last + 2)
-    if not count.exact or anchor is None or anchor.fixed is None:
-        return unclear(i, count.last + 2)
-    before = s.word(count.last + 1) == "before"
-    shift = -count.least if before else count.least
-    if s.word(i - 1) == "the":
-        stretch = cal.adjacent(anchor.fixed, name, shift)
-        return Phrase(i, anchor.last, "days", stretch, None, min(0.9, anchor.certainty))
-    edge = anchor.fixed.start if before else anchor.fixed.end - DAY
-    fixed = cal.unit(edge, name, shift)
-    return Phrase(i, anchor.last, name, fixed, None, min(0.8, anchor.certainty))
-
-
-def _from_day(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
-    """Read *two weeks from today*, *a week from Monday*: that day, so much later."""
-    j = count.last + 2
-    day = phrase_at(s, j)
-    if day is None or (s.word(j - 1) == "on" and s.tense(i, j) == "past"):
-        return None
-    day = choose(s, day, tense="future")
-    if day.fixed is None or day.grain not in {"day", "weekday"}:
-        return None
-    start = cal.earlier(cal.midnight(day.fixed.start), name, -count.least)
-    return Phrase(i, day.last, "day", cal.day(start), None, day.certainty)
-
-
-def _weeks_from(s: Sentence, i: int, count: Count, name: str) -> Phrase | None:
-    """Read *a week tomorrow*, *two weeks last Tuesday*: so many weeks on, or back, from there."""
-    j = count.last + 1
-    near = s.word(j) in {"today", "tomorrow", "yesterday", "last", "next"}
-    if not (near and name == "week" and count.exact) or s.word(i - 1) in {"for", "in"}:
-        return None
-    day = phrase_at(s, j)
-    if day is None or day.grain not in {"day", "weekday"} or not day.fixed:
-        return None
-    if day.fixed.end - day.fixed.start != DAY:
-        return None
-    back = s.word(j) in {"yesterday", "last"}
-    start = day.fixed.start + dt.timedelta(weeks=-count.least if back else count.least)
-    return Phrase(i, day.last, "day", cal.day(start), None, min(day.certainty, 0.7))
-
-
-def _parts_beside(s: Sentence, i: int, count: Count) -> Phrase:
-    """Read *two nights before Christmas*: that part of one day."""
-    j = count.last
-    day = main_day_at(s, j + 2)
-    if not count.exact or s.word(i - 1) == "the" or day is None or day.fixed is None:
-        return unclear(i, j + 2)
-    edge = day.fixed.start - count.least * DAY
-    if s.word(j + 1) == "after":
-        edge = day.fixed.end + (count.least - 1) * DAY
-    fixed = cal.part_of_day(edge, PARTS[singular_of(s.word(j))])
-    return Phrase(i, day.last, "part", fixed, None, min(0.9, day.certainty))
-
-
-def _ago(s: Sentence, i: int, count: Count, word: str) -> Phrase | None:
+@reads("LENGTH ago|back")
+def _ago(m: Match, length: Length, _: str) -> Phrase | None:
     """Read *two weeks ago*, *three nights ago* and *two Christmases ago*."""
-    last, before = count.last + 2, s.word(i - 1)
-    if before in {"than", "over", "under", "least", "most"}:
-        return unclear(i, last)
-    certainty = 0.9 if count.exact else 0.7
-    if before in _NEARLY and not is_plain(s, i - 1):
+    if m.before in {"than", "over", "under", "least", "most"}:
+        return m.unclear()
+    certainty = 0.9 if length.exact else 0.7
+    if m.before in _NEARLY and not is_plain(m.s, m.first - 1):
         certainty = 0.6
-    if word in UNITS:
-        return _units_ago(s, i, count, UNITS[word], certainty)
-    if not count.exact:
-        return None
-    name = singular_of(word)
-    if name in PARTS:
-        fixed = cal.part_of_day(s.now - count.least * DAY, PARTS[name])
-        return Phrase(i, last, "part", fixed, None, certainty)
-    repeat, grain = repeat_of(s, name)
-    if grain == "month":
-        return None  # "out 14 Dec back 4 Jan"
-    occurrence = cal.latest_over(repeat, s.now, count.least) if repeat else None
-    return Phrase(i, last, grain, occurrence, None, certainty) if repeat else None
-
-
-def _units_ago(s: Sentence, i: int, count: Count, name: str, certainty: float) -> Phrase:
-    last = count.last + 2
+    name, now = length.unit, m.s.now
     if name in {"minute", "hour"}:
-        moment = _moments_ago(s, name, count.most, about=True)
-        return Phrase(i, last, "time", moment, None, min(certainty, 0.8))
-    to_the_day = s.reads(last, "to", "the", "day")
-    if count.exact and (to_the_day or s.word(last) == "today"):
-        day = cal.earlier(cal.midnight(s.now), name, count.least)
-        return Phrase(i, last + (3 if to_the_day else 1), "day", cal.day(day))
-    week_of = phrase_at(s, last)
-    if week_of and week_of.grain == "weekday":
-        # "two weeks ago Monday" is a day of that week, and who knows "a week ago last Friday"?
-        week = cal.unit(s.now, "week", -count.least)
-        that_day = within(week_of, week) if name == "week" and count.exact else None
-        if that_day is None or s.word(last) not in WEEKDAYS:
-            return unclear(i, week_of.last)
-        return Phrase(i, week_of.last, "day", that_day, None, 0.8)
-    certainty = 0.5 if name == "decade" else certainty
-    return Phrase(i, last, name, _units(s.now, name, -count.most, -count.least), None, certainty)
+        moment = _moments_ago(m.s, name, length.most, about=True)
+        return m.means("time", moment, min(certainty, 0.8))
+    if name in UNITS:
+        units = _units(now, name, -length.most, -length.least)
+        return m.means(name, units, 0.5 if name == "decade" else certainty)
+    name = singular_of(name)
+    if not length.exact or name in MONTHS:
+        return None  # "out 14 Dec back 4 Jan"
+    if name in PARTS:
+        return m.means("part", cal.part_of_day(now - length.least * DAY, PARTS[name]), certainty)
+    repeat, grain = repeat_of(m.s, name)
+    occurrence = cal.latest_over(repeat, now, length.least) if repeat else None
+    return m.means(grain, occurrence, certainty) if occurrence else None
 
 
 def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval:
     return Interval(cal.unit(now, name, nearest).start, cal.unit(now, name, farthest).end)
 
 
-register(_relative_day, *_DAY_SHIFTS, "tonight")
-register(_now, "now")
-register(_chosen, *CHOICES)
-register(_earlier_or_later, "earlier", "later")
-register(_counted, "a", "an", "few", "several", "couple", "half", *COUNTS, numbers=True)
+@reads("LENGTH ago today", "LENGTH ago to the day")
+def _to_the_day(m: Match, length: Length) -> Phrase | None:
+    """Read *a week ago today*."""
+    if not length.exact or length.unit not in UNITS or length.unit in {"minute", "hour"}:
+        return None
+    return m.means("day", cal.day(cal.earlier(m.s.now, length.unit, length.least)))
+
+
+@reads("LENGTH ago TIME")
+def _weekday_ago(m: Match, length: Length, day: Phrase) -> Phrase | None:
+    """Read *two weeks ago Monday* as a day of that week; who knows *a week ago last Friday*?"""
+    if day.grain != "weekday" or length.unit not in UNITS:
+        return None
+    week = cal.unit(m.s.now, "week", -length.least)
+    that_day = within(day, week) if length.unit == "week" and length.exact else None
+    return m.means("day", that_day, 0.8) if that_day and not day.fixed else m.unclear()
+
+
+@reads("LENGTH from now")
+def _from_now(m: Match, length: Length) -> Phrase | None:
+    if length.unit not in _CALENDAR_UNITS:
+        return None
+    units = _units(m.s.now, length.unit, length.least, length.most)
+    return m.means(length.unit, units)
+
+
+@reads("LENGTH from|on TIME")
+def _from_day(m: Match, length: Length, joint: str, day: Phrase) -> Phrase | None:
+    """Read *two weeks from today*, *a week on Monday*: that day, so much later."""
+    if not length.exact or length.unit not in _CALENDAR_UNITS:
+        return None
+    if joint == "on" and (length.unit != "week" or m.s.tense(m.first, day.first) == "past"):
+        return None
+    day = choose(m.s, day, tense="future")
+    if day.fixed is None or day.grain not in {"day", "weekday"}:
+        return None
+    start = cal.earlier(cal.midnight(day.fixed.start), length.unit, -length.least)
+    return m.means("day", cal.day(start), day.certainty)
+
+
+@reads("LENGTH TIME")
+def _weeks_from(m: Match, length: Length, day: Phrase) -> Phrase | None:
+    """Read *a week tomorrow*, *two weeks last Tuesday*: so many weeks on, or back, from there."""
+    word = m.s.word(day.first)
+    if word not in _SHIFTS or m.before in {"for", "in"} or not day.fixed:
+        return None
+    if length.unit != "week" or not length.exact or day.grain not in {"day", "weekday"}:
+        return None
+    weeks = dt.timedelta(weeks=-length.least if word in {"yesterday", "last"} else length.least)
+    return m.means("day", cal.day(day.fixed.start + weeks), min(day.certainty, 0.7))
+
+
+@reads("LENGTH before|after")
+def _beside_unknown(m: Match, length: Length, _: str) -> Phrase | None:
+    """Step over *two days before the school fair*."""
+    known = length.unit in _CALENDAR_UNITS or length.sign_word in PARTS
+    return m.unclear() if known else None
+
+
+@reads("LENGTH before|after DAY")
+def _units_beside(m: Match, length: Length, side: str, day: Phrase) -> Phrase | None:
+    """Read *two days before Christmas* as a day, *the two days before Christmas* as both."""
+    if day.fixed is None or not length.exact:
+        return None
+    name, n = length.unit, length.least
+    edge = day.fixed.start if side == "before" else day.fixed.end - DAY
+    shift = -n if side == "before" else n
+    if length.sign_word in PARTS and m.before != "the":
+        hours = cal.part_of_day(edge + shift * DAY, PARTS[length.sign_word])
+        return m.means("part", hours, min(0.9, day.certainty))
+    if name not in _CALENDAR_UNITS:
+        return None
+    if m.before == "the":
+        return m.means("days", cal.adjacent(day.fixed, name, shift), min(0.9, day.certainty))
+    return m.means(name, cal.unit(edge, name, shift), min(0.8, day.certainty))
+
+
+@reads("PART")
+def _part(m: Match, part: str) -> Phrase:
+    return m.repeats("daily", cal.daily(PARTS[part]))
+
+
+@reads("weekend")
+def _weekend(m: Match) -> Phrase:
+    return m.repeats("weekend", cal.weekends)
+
+
+@reads("year YEAR")
+def _the_year(m: Match, year: int) -> Phrase | None:
+    return m.means("year", cal.months_from(year, 1, 12)) if m.before == "the" else None
+
+
+@reads("UNIT ANCHOR", "month|year of ANCHOR")
+def _unit_of_anchor(m: Match, unit: str, anchor: Phrase) -> Phrase | None:
+    """Read *the month we moved* and *the year of the wedding*."""
+    named = m.before == "the" or m.s.word(m.first + 1) == "of"
+    if not named or anchor.fixed is None or m.s.word(m.first + 1) in {"before", "after"}:
+        return None
+    return anchor._replace(first=m.first, fixed=cal.unit(anchor.fixed.start, unit, 0))
+
+
+@reads("eve of")
+def _some_eve(m: Match) -> Phrase:
+    return m.unclear()
+
+
+@reads("week of|commencing|beginning|starting DAY")
+def _week_of(m: Match, joint: str, day: Phrase) -> Phrase | None:
+    """Read *the week of 5 May* and *the week commencing 5 May*."""
+    if joint == "of" and m.before in {"a", "one"}:
+        return m.unclear()  # "within a week of Christmas"
+    if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
+        return None
+    start = day.fixed.start
+    week = cal.unit(start, "week", 0) if joint == "of" else Interval(start, start + 7 * DAY)
+    return m.means("day", week, day.certainty)
+
+
+@reads("PART of DAY", "weekend of DAY")
+def _part_of(m: Match, *values: object) -> Phrase | None:
+    """Read *the night of 5 May*."""
+    day = values[-1]
+    assert isinstance(day, Phrase)
+    if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
+        return None
+    start, word = day.fixed.start, m.s.word(m.first)
+    hours = cal.part_of_day(start, PARTS[word]) if word in PARTS else cal.unit(start, word, 0)
+    return m.means("day", hours, day.certainty)
+
+
+@reads("THING before last", "THING after next")
+def _before_last(m: Match, word: str) -> Phrase | None:
+    """Read *the year before last* and *the Friday after next*."""
+    back = m.s.word(m.last - 1) == "last"
+    repeat, grain = repeat_of(m.s, word)
+    if repeat is None:
+        shift = -2 if back else 2
+        if word in PARTS:
+            return m.means("part", cal.part_of_day(m.s.now + shift * DAY, PARTS[word]))
+        return m.means(word, cal.unit(m.s.now, word, shift)) if word in UNITS else None
+    if back:
+        occurrence = cal.latest_over(repeat, m.s.now, 2)
+        return m.means(grain, occurrence, 0.9) if occurrence else None
+    following = choose(m.s, m.repeats(grain, repeat), "next")
+    if grain not in {"weekday", "weekend"} or following.fixed is None:
+        return m.unclear()
+    return m.means(grain, cal.shifted(following.fixed, 7 * DAY), following.certainty)
+
+
+@reads("THING before|after")
+def _thing_beside(m: Match, word: str, _: str) -> Phrase | None:
+    """Step over *the day before the party*."""
+    if m.s.word(m.last) == word:
+        return m._replace(last=m.last + 1).no_time()  # "night after night"
+    definite = m.before == "the" and m.s.word(m.first - 2) != "in"
+    known = definite or word in UNITS or word == "weekend"
+    return m.unclear() if known and not is_somebody(m.s, m.first) else None
+
+
+@reads("THING before|after DAY")
+def _day_beside(m: Match, word: str, side: str, day: Phrase) -> Phrase | None:
+    """Read *the day before yesterday*, *the Sunday after Easter*."""
+    if day.fixed is None or is_somebody(m.s, m.first):
+        return None
+    start = day.fixed.start
+    repeat = repeat_of(m.s, word)[0] if word in SEASONS else None
+    season = cal.latest_begun(repeat, start) if repeat else None
+    # A summer's day: this summer or the one beside it.
+    in_season = season is not None and season.end > start
+    if in_season or is_ordinal(m.before) or m.before in _UNREAD:
+        return m.unclear()
+    if start != cal.midnight(start) and word == "day":
+        part = cal.shifted(day.fixed, -DAY if side == "before" else DAY)
+        return m.means("part", part, day.certainty)
+    beside = _beside(m.s, word, side, day.fixed)
+    return m.means("day", beside, day.certainty) if beside else None
+
+
+def _beside(s: Sentence, word: str, side: str, place: Interval) -> Interval | None:
+    """Return the day, week, Sunday or summer next to an interval, on one side of it."""
+    before = side == "before"
+    start, end = place
+    if word in PARTS:
+        return cal.part_of_day(start - DAY if before else end, PARTS[word])
+    if word in UNITS or word == "fortnight":
+        n = 2 if word == "fortnight" else 1
+        return cal.adjacent(place, UNITS.get(word, "week"), -n if before else n)
+    repeat, _ = repeat_of(s, word)
+    if repeat is None:
+        return None
+    if before:
+        return cal.latest_over(repeat, cal.midnight(start))
+    return cal.first_after(repeat, end - (DAY if word == "weekend" else MICROSECOND))
+
+
+@reads("early|mid|late DASH? in|on? PERIOD", "beginning|start|middle|end of PERIOD")
+def _third(m: Match, word: str, period: Phrase) -> Phrase | None:
+    """Read *early March*, *mid-2023*, *the end of last year*, *late last night*."""
+    which, grain = THIRDS[word], period.grain
+    if grain == "nothing":
+        return m.no_time()
+    if grain in {"week", "weekend", "daily"}:
+        return m.unclear()
+    if grain in {"day", "part", "weekday"}:
+        return period._replace(first=m.first, certainty=min(period.certainty, 0.8))
+
+    def change(whole: Interval) -> Interval | None:
+        if grain == "holiday":  # Ramadan is a month, Christmas too short
+            long = whole.end - whole.start > 27 * DAY
+            return cal.third(whole, "month", which) if long else None
+        return cal.third(whole, grain, which)
+
+    return _within_period(m, period, change) if grain == "holiday" or grain in _LONG else None
+
+
+def _within_period(m: Match, period: Phrase, change: _Change) -> Phrase | None:
+    """Return a part of each occurrence of a period."""
+    if period.fixed is None:
+        if period.repeat is None:
+            return None
+        repeat = cal.mapped(period.repeat, change)
+        return period._replace(first=m.first, grain="days", repeat=repeat, bare=False)
+    part = change(period.fixed)
+    current = m.s.reads(period.last - 2, "the", period.grain)
+    if part and part.start > m.s.now and current and m.s.tense(m.first, m.last) == "past":
+        # In June "the end of the year", in a question about the past, was last December.
+        part = change(cal.unit(m.s.now, period.grain, -1))
+    grain = {"year": "season", "decade": "year"}.get(period.grain, "days")
+    return period._replace(first=m.first, grain=grain, fixed=part, bare=False) if part else None
+
+
+@reads("NTH UNITS of|in")
+def _some_units(m: Match, _nth: int, units: str, _: str) -> Phrase | None:
+    """Step over *the first days of term*."""
+    return m.unclear() if units.endswith("s") else None
+
+
+@reads("NTH of PERIOD")
+def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
+    """Read *the first of next month*."""
+    if period.grain != "month" or m.s.word(m.first) not in {*ORDINALS}:
+        return None
+    return _within_period(m, period, lambda month: _nth_in(month, "day", nth))
+
+
+@reads("NTH NUMBER UNITS of|in PERIOD")
+def _first_few(m: Match, nth: int, number: str, units: str, _: str, period: Phrase) -> Phrase | None:
+    """Read *the first two weeks of May* and *the last three days of June*."""
+    if period.grain not in _LONG or nth not in {1, -1}:
+        return m.unclear()
+    name, n = UNITS[units], nth * (count_of(number) or 0)
+
+    def change(whole: Interval) -> Interval | None:
+        edge: dt.datetime = whole.start if n > 0 else whole.end
+        other = cal.earlier(edge, name, -n)
+        few = Interval(min(edge, other), max(edge, other))
+        return few if few.end - few.start <= whole.end - whole.start else None
+
+    return _within_period(m, period, change)
+
+
+@reads("NTH THING before|after")
+def _nth_unknown(m: Match, nth: int, name: str, side: str) -> Phrase | None:
+    """Step over *the second day after the party*."""
+    known = name in UNITS or name in WEEKDAYS or name in PARTS
+    return m.unclear() if known and (side == "before" or nth > 0) else None
+
+
+@reads("NTH THING before|after DAY")
+def _nth_beside(m: Match, nth: int, name: str, side: str, day: Phrase) -> Phrase | None:
+    """Read *the third day after Christmas* and *the second Sunday before Easter*."""
+    if name not in {"day", "weekend", *WEEKDAYS} or (nth < 0 and side == "after"):
+        return None
+    place = day.fixed
+    for _ in range(min(max(nth, 1), 60)):
+        place = place and _beside(m.s, name, side, place)
+    certainty = min(day.certainty, 0.8 if side == "before" else 0.9)
+    return m.means("day", place, certainty) if place else None
+
+
+@reads("NTH THING of|in", "NTH half of|in")
+def _nth_of_unknown(m: Match, _nth: int, *words: str) -> Phrase | None:
+    known = words[0] in WEEKDAYS or words[0] in _COUNTED_PARTS
+    return m.unclear() if known and m.s.word(m.last - 1) == "of" else None
+
+
+@reads("NTH THING of|in PERIOD", "NTH half of|in PERIOD")
+def _nth_of(m: Match, nth: int, *values: object) -> Phrase | None:
+    """Read *the first Monday in March*; *our first week in June* only the speaker knows."""
+    period = values[-1]
+    assert isinstance(period, Phrase)
+    part = _nth_of_period(m, period, m.s.word(m.first + 1), nth) if nth <= 5 else None
+    owner = m.s.at(m.first - 1)
+    owned = owner.word in OWNERS or (m.first > 1 and owner.possessive and owner.capitalised)
+    return m.unclear() if part and owned else part
+
+
+def _nth_of_period(m: Match, period: Phrase, name: str, nth: int) -> Phrase | None:
+    """Read *the second half of 2023*, *the first day of Hanukkah*."""
+    grain, whole_units = period.grain, {"month", "year", "decade"}
+    if grain == "holiday" and name == "day" and period.main_day is not None:
+        return m.unclear()  # the second day of Christmas is the 26th
+    if grain == "holiday" and name in {"day", "night"}:
+        return _within_period(m, period, lambda whole: _nth_of_holiday(whole, name, nth))
+    if name == "half":
+        if grain not in whole_units or nth not in {1, 2}:
+            return None
+        return _within_period(m, period, lambda whole: cal.half(whole, grain, nth))
+    if name in {"month", "quarter"}:
+        possible = grain == "year" and nth <= (4 if name == "quarter" else 12)
+    else:
+        possible = grain in whole_units and (name in WEEKDAYS or name in _COUNTED_PARTS)
+    return _within_period(m, period, lambda whole: _nth_in(whole, name, nth)) if possible else None
+
+
+def _nth_of_holiday(whole: Interval, name: str, nth: int) -> Interval | None:
+    start = whole.start + (nth - 1) * DAY if nth > 0 else whole.end - DAY
+    if start >= whole.end or whole.end - whole.start == DAY:
+        return None
+    return cal.part_of_day(start, PARTS["night"]) if name == "night" else cal.day(start)
+
+
+def _nth_in(whole: Interval, name: str, nth: int) -> Interval | None:
+    """Return the n-th day, week, weekday, month or quarter of a period; −1 is the last."""
+    if name in {"month", "quarter"}:
+        last = 12 if name == "month" else 4
+        return cal.unit(whole.start, name, (nth if nth > 0 else last) - 1)
+    if name in {"day", "week"}:
+        length = DAY if name == "day" else 7 * DAY
+        start = whole.start + (nth - 1) * length if nth > 0 else whole.end - length
+        return Interval(start, start + length)
+    repeat = cal.weekends if name == "weekend" else cal.weekly(WEEKDAYS[name])
+    such = repeat(*whole)
+    at = nth - 1 if nth > 0 else nth
+    return such[at] if at < len(such) else None

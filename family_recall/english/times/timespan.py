@@ -11,12 +11,12 @@ from typing import Literal, NamedTuple
 from family_recall.english.lexicon import UNITS
 from family_recall.english.tokens import MAX_SCANNED_CHARS, Token, tokens_of
 
-from . import beside, dates, relative  # noqa: F401  (they register what they read)
+from . import dates, relative  # noqa: F401  (they register what they read)
 from . import calendar as cal
 from .calendar import DAY, Interval, OpenInterval
 from .clauses import Clause, clauses_of
 from .clock import Hours, hours_in, narrowed
-from .readers import READERS
+from .grammar import STARTS
 from .sentence import Anchor, Sentence, choose, coming_too, within
 
 MAX_FUTURE_CERTAINTY = 0.85
@@ -317,8 +317,8 @@ _AHEAD: dict[str, Callable[[Sentence, int], float]] = {
 }
 """Words for what is still to come, and how surely each says so where it stands."""
 
-_STARTERS = READERS.keys() - {"a", "an"}
-_BEGINNINGS = _STARTERS | _AHEAD.keys() | {"noon", "midday", "midnight"}
+_STARTERS = STARTS.keys() - {"a", "an"}
+_BEGINNINGS = _STARTERS | _AHEAD.keys() | {"noon", "midday", "midnight", "ago"}
 
 
 def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
