@@ -193,7 +193,7 @@ def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
     clause = _opened(s, i, i + 1, side)
     if clause is None or side not in {"before", "after"}:
         return clause
-    led = context.is_led(s, i, read_to, clause.phrase.grain)
+    led = i > read_to and context.is_led(s, i, clause.phrase.grain)
     return clause._replace(phrase=clause.phrase._replace(grain="unclear")) if led else clause
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 
 from family_recall.english.lexicon import (
     CHOICES,
@@ -18,7 +17,7 @@ from family_recall.english.lexicon import (
     UNITS,
     WEEKDAYS,
 )
-from family_recall.english.tokens import singular_of as singular
+from family_recall.english.tokens import singular_of
 
 from .calendar import HOLIDAY_WORDS
 from .grammar import phrase_at
@@ -34,42 +33,41 @@ _TELLING = frozenset(
     "overview".split()
 ) | {verb + ending for verb in ("talk", "ask") for ending in ("", "s", "ed", "ing")}
 _MARKERS = OPENING | SIMPLE | AROUND | {"between"}
-_BEFORE_POSSESSIVE = OPENING | {"", "at", "in", "from", "of", "about", "during", "for", "on"}
 _ON = OPENING | AROUND | {"on", "between"}
-_MONTH_MARKERS = _MARKERS - {"on", "at", "about", "within", "to"}
-_YEAR_MARKERS = (_MONTH_MARKERS | {"back"}) - AROUND | {"around"}
-_DECADE_MARKERS = OPENING | AROUND | frozenset("in during from of throughout".split())
+_MARKERS_OF = {
+    "month": _MARKERS - {"on", "at", "about", "within", "to"},
+    "year": _MARKERS - {"on", "at", "about", "within", "to", "circa", "roughly"} | {"back"},
+    "decade": OPENING | AROUND | frozenset("in during from of throughout".split()),
+    "season": _MARKERS,
+    "weekend": _MARKERS,
+    "holiday": _MARKERS - {"about", "of", "to"},
+    "nth": _ON | {"from", "for"},
+    "quarter": _MARKERS - {"to", "at", "about"},
+}
+"""Prepositions that make a time of a name."""
+
 _MEDIA = frozenset("photo photos picture pictures pics video videos bill bills receipts".split())
-_OF_BOOKS = frozenset(
-    "copy copies version versions edition class think thinks thought made make say says hear heard "
-    "book novel film movie album fan".split()
-)
+_OF_BOOKS = frozenset("copy version edition class think thought make made say book film".split())
 """What *1984* is a title behind: *the copy of 1984*, *what we thought of 1984*."""
 
-_PARTS_OF_BOOKS = frozenset(
-    "page pages chapter chapters plot character characters scene scenes ending quote quotes".split()
-)
-_WATCHED = frozenset("watched directed saw read starred made wrote liked loved in".split())
+_PARTS_OF_BOOKS = frozenset("page pages chapter chapters plot character scene ending".split())
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _NAMING = (
     OWNERS
     | CHOICES.keys()
     | ORDINALS.keys()
     | frozenset("a an is for watch play named that same other following some one another".split())
+    | frozenset("watched directed saw read starred made wrote liked loved in".split())
 )
 """Words that make a name of the day behind them, or pick one that was not read with them."""
 
 _ALONE = frozenset("month year decade season holiday nth quarter".split())
 _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".split())
-_VAGUE_ENDINGS = frozenset("so thereabouts earlier later before after".split())
-_SHARES = frozenset("as rest half remainder".split())
 _LEADING = frozenset(
     "just right shortly soon long straight immediately directly well sometime weekend".split()
 )
 _PICKING = frozenset(("last", "next", "final", "penultimate", *ORDINALS))
 _BREAKS = frozenset("holiday holidays break vacation half term".split())
-_SCHOOL_BREAKS = SEASONS.keys() | set("half - school easter christmas autumn".split())
-_SUBJECTS = frozenset("i we you he she they".split())
 _LEADING_TIMES = UNITS.keys() | PARTS.keys() | WEEKDAYS.keys()
 _REPEATED = WEEKDAYS.keys() | PARTS.keys() | SEASONS.keys() | {"weekday", "weekend"}
 _GATHERINGS = frozenset(
@@ -81,19 +79,37 @@ _GATHERINGS = frozenset(
 
 def is_plain(s: Sentence, i: int) -> bool:
     """Whether *about* or *of* at a token belongs to *talk about* or *summary of*."""
-    return (
-        s.word(i) in {"about", "of"}
-        and s.word(i - 1) != "about"
-        and not _TELLING.isdisjoint(s.words_before(i, 3))
-    )
+    telling = not _TELLING.isdisjoint(s.words_before(i, 3))
+    return s.word(i) in {"about", "of"} and s.word(i - 1) != "about" and telling
 
 
 def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     """Whether a bare phrase is a time, given its preposition at token ``i``."""
+    grain, ends = phrase.grain, s.ends_at(phrase.last)
     if not preposition and (is_whole_question(s, phrase) or _is_told(s, phrase)):
         return True
-    decide = _DECISIONS.get(phrase.grain)
-    return decide is not None and decide(s, i, phrase, preposition)
+    if grain == "weekday":
+        return not phrase.article and _is_weekday(s, i, phrase, preposition)
+    last = s.word(phrase.last - 1)
+    if grain == "holiday" and not preposition and last in {"day", "eve"}:
+        return not phrase.article and _is_adverb(s, i, phrase)
+    if preposition not in _MARKERS_OF.get(grain, ()):
+        return False
+    if grain == "holiday":
+        name = phrase.article and last not in {"holiday", "weekend"}
+        return not name and (ends or preposition not in {"in", "from"})
+    if grain in {"season", "weekend"}:
+        if not phrase.article:
+            return grain == "season" and ends and preposition in {"in", "during"}
+        which = i > 0 and (s.word(phrase.last) in _RELATIVE or _is_surname(s, phrase.last))
+        return not which and s.word(phrase.last) not in COMPOUNDS
+    if grain == "month":
+        return not phrase.article and _is_month(s, i, phrase, preposition)
+    if grain == "year":
+        of_book = preposition == "of" and s.word(i - 1) in _OF_BOOKS
+        in_book = not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4))
+        return not phrase.article and ends and not of_book and not in_book
+    return grain == "decade" or (ends and (grain == "quarter" or phrase.article))
 
 
 def _is_told(s: Sentence, phrase: Phrase) -> bool:
@@ -115,50 +131,28 @@ def is_whole_question(s: Sentence, phrase: Phrase) -> bool:
     return first.raw[:1].isupper() or not first.word.isalpha() or phrase.article
 
 
-def _month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    first, ends = s.at(phrase.first), s.ends_at(phrase.last)
-    if first.possessive or phrase.article or preposition not in _MONTH_MARKERS:
+def _is_month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    first = s.at(phrase.first)
+    if first.possessive:
         return False
     if first.word in GIVEN_NAMES:
         if preposition in OPENING:
-            return ends
-        if preposition == "from":
-            return s.word(i - 1) in _MEDIA and ends
-        return preposition not in {"for", "of"} and not _is_surname(s, phrase.last)
-    if preposition == "of" and s.word(i - 1) not in UNITS and not is_plain(s, i):
-        return False
-    walk = first.word == "march" and not first.raw[:1].isupper()
-    return not (walk and preposition in {"for", "of", "from", "through", "over"})
+            return s.ends_at(phrase.last)
+        of_media = preposition == "from" and s.word(i - 1) in _MEDIA
+        somebody = preposition in {"for", "of", "from"} or _is_surname(s, phrase.last)
+        return of_media or not somebody
+    return preposition != "of" or s.word(i - 1) in UNITS or is_plain(s, i)
 
 
 def _is_surname(s: Sentence, i: int) -> bool:
     return s.at(i).capitalised and s.word(i) not in FOLLOWERS
 
 
-def _season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    ends = s.ends_at(phrase.last)
-    if preposition not in _MARKERS or s.word(phrase.last) in COMPOUNDS:
-        return False
-    if phrase.article:
-        if preposition in {"in", "over", "during"}:
-            return i == 0 or not _is_specified(s, phrase.last)
-        return ends
-    return ends and preposition in {"in", "during"}
-
-
-def _is_specified(s: Sentence, i: int) -> bool:
-    """Whether what follows says which summer: *the summer we moved*, *that Dad was ill*."""
-    return s.word(i) in _RELATIVE or _is_surname(s, i)
-
-
-def _weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+def _is_weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     first, follower, ends = s.at(phrase.first), s.at(phrase.last), s.ends_at(phrase.last)
-    if phrase.article:
-        return False
     if first.possessive and follower.word.isalpha() and follower.raw.islower() and not ends:
         # "Saturday's game", while Friday the dog has a collar and nothing that is past.
-        tense = s.tense(phrase.first, phrase.last)
-        return preposition in _BEFORE_POSSESSIVE and tense in {"past", "future"}
+        return s.tense(phrase.first, phrase.last) in {"past", "future"}
     if preposition in _ON:
         return ends or preposition == "on" or follower.raw[:1].islower()
     if preposition in {"from", "for"}:
@@ -169,54 +163,10 @@ def _weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
 def _is_adverb(s: Sentence, i: int, phrase: Phrase) -> bool:
     """Whether an American "who called Monday?" is a time: if clearly past, and no name."""
     before = s.at(i - 1)
-    if i == 0 or not s.ends_at(phrase.last) or before.word in _WATCHED:
+    if i == 0 or not s.ends_at(phrase.last):
         return False
     name = before.word in _NAMING or (before.capitalised and before.word != "i")
     return not name and s.tense(phrase.first, phrase.last) == "past"
-
-
-def _weekend(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    specified = i > 0 and _is_specified(s, phrase.last)
-    plain = preposition in _MARKERS and s.word(phrase.last) not in COMPOUNDS
-    return phrase.article and plain and not specified
-
-
-def _holiday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    last = s.word(phrase.last - 1)
-    if not preposition and not phrase.article and last in {"day", "eve"}:
-        return _is_adverb(s, i, phrase)
-    name = phrase.article and last not in {"holiday", "weekend"}
-    if name or preposition not in _MARKERS - {"about", "of", "to"}:
-        return False
-    return s.ends_at(phrase.last) or preposition not in {"in", "from"}
-
-
-def _year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    """Whether *1984* is a year, and not a book: *the copy of 1984*, *a page in 1984*."""
-    if phrase.article or s.at(phrase.first).possessive or not s.ends_at(phrase.last):
-        return False
-    if preposition == "of" and s.word(i - 1) in _OF_BOOKS:
-        return False
-    if preposition in {"in", "from", "of"} and not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4)):
-        return False
-    return preposition in _YEAR_MARKERS
-
-
-_DECISIONS: dict[str, Callable[[Sentence, int, Phrase, str], bool]] = {
-    "month": _month,
-    "year": _year,
-    "decade": lambda _s, _i, _phrase, preposition: preposition in _DECADE_MARKERS,
-    "season": _season,
-    "weekday": _weekday,
-    "weekend": _weekend,
-    "holiday": _holiday,
-    "nth": lambda s, _i, phrase, preposition: (
-        phrase.article and preposition in _ON | {"from", "for"} and s.ends_at(phrase.last)
-    ),
-    "quarter": lambda s, _i, phrase, preposition: (
-        preposition in _MARKERS - {"to", "at", "about"} and s.ends_at(phrase.last)
-    ),
-}
 
 
 def is_another(s: Sentence, first: int, last: int, read_to: int) -> bool:
@@ -225,13 +175,12 @@ def is_another(s: Sentence, first: int, last: int, read_to: int) -> bool:
     It is one that is not meant (*than last year*), blurred (*or so*), picked by words that were not
     read, or of an event: *since we spoke on Monday*. Tokens before ``read_to`` were read already.
     """
-    contrast = s.word(first - 1) in _CONTRASTS or "compared" in s.words_before(first, 2)
-    blurred = s.word(last) == "or" and s.word(last + 1) in _VAGUE_ENDINGS
-    continued = s.word(last) in {"week", "weekend", "fortnight"}
-    share = s.word(first) == "of" and s.word(first - 1) in _SHARES
+    contrast = s.word(first - 1) in _CONTRASTS
+    blurred = s.word(last) == "or" and s.word(last + 1) in {"so", "later", "before", "after"}
+    share = s.word(first) == "of" and s.word(first - 1) in {"rest", "half", "remainder"}
     unread = _unread_before(s, first, min(7, first - read_to))
     of_event = not {"since", "until", "till", "til"}.isdisjoint(unread)
-    return contrast or blurred or continued or share or of_event or _is_picked(s, first)
+    return contrast or blurred or share or of_event or _is_picked(s, first)
 
 
 def _is_picked(s: Sentence, first: int) -> bool:
@@ -245,32 +194,18 @@ def _is_picked(s: Sentence, first: int) -> bool:
         return True
     if s.word(first) not in {"in", "of", "during", "last"}:
         return False
-    if lead in {"week", "weekend"}:
-        return s.word(first) in {"in", "of"} and before not in {
-            "the",
-            "a",
-            "one",
-            "some",
-            "which",
-            "what",
-            "that",
-            "any",
-        }
-    if lead != singular(lead) and singular(lead) in _REPEATED:
+    if lead == "weekend":
+        return before in {"long", "holiday"}
+    if lead != singular_of(lead) and singular_of(lead) in _REPEATED:
         return True
-    return lead in _BREAKS and (
-        before in _SCHOOL_BREAKS or not _PICKING.isdisjoint({before, earlier})
-    )
+    picked = before in SEASONS or before == "half" or not _PICKING.isdisjoint({before, earlier})
+    return lead in _BREAKS and picked
 
 
 def is_joined(s: Sentence, i: int) -> bool:
     """Whether *and* adds half a time to the one before: *the end of March and April*."""
-    if s.word(i) not in {"and", "or"}:
-        return False
-    other = phrase_at(s, i + 1)
-    if other is None or not other.bare or other.article:
-        return False
-    return other.grain == "year" or s.ends_at(other.last)
+    other = phrase_at(s, i + 1) if s.word(i) in {"and", "or"} else None
+    return other is not None and other.bare and not other.article and s.ends_at(other.last)
 
 
 def is_some_time(s: Sentence, first: int) -> bool:
@@ -287,27 +222,21 @@ def _unread_before(s: Sentence, i: int, reach: int) -> list[str]:
 def is_held(s: Sentence, first: int, last: int) -> bool:
     """Whether a name only says what *the Christmas market* or *the summer holidays* are for."""
     what = {s.word(last), s.word(last - 1)}
-    if s.word(first) in SEASONS:
-        return not _BREAKS.isdisjoint(what)
-    return s.word(first) in HOLIDAY_WORDS and not what.isdisjoint(_GATHERINGS | _BREAKS)
+    named = s.word(first) in SEASONS or s.word(first) in HOLIDAY_WORDS
+    return named and not what.isdisjoint(_GATHERINGS | _BREAKS)
 
 
-def is_led(s: Sentence, i: int, read_to: int, grain: str) -> bool:
+def is_led(s: Sentence, i: int, grain: str) -> bool:
     """Whether *before* belongs to words that make another time of it: *a day or two before*.
 
     So do *shortly before* and *at the party before*.
     """
     lead = s.word(i - 1)
-    if i <= read_to:
-        return False
-    if lead in _LEADING or lead in COUNTS or singular(lead) in _LEADING_TIMES:
+    if lead in _LEADING or lead in COUNTS or singular_of(lead) in _LEADING_TIMES:
         return True
-    return (
-        lead.isalpha()
-        and grain not in {"year", "decade", "anchor"}
-        and s.word(i - 2) in OWNERS | {"the", "a", "an"}
-        and s.word(i - 3) in {"at", "in", "on", "during", "over"}
-    )
+    at_event = s.word(i - 3) in {"at", "in", "on", "during", "over"}
+    named = s.word(i - 2) in OWNERS | {"the", "a", "an"}
+    return at_event and named and lead.isalpha() and grain not in {"year", "decade", "anchor"}
 
 
 def is_doing(s: Sentence, i: int) -> bool:
@@ -315,5 +244,4 @@ def is_doing(s: Sentence, i: int) -> bool:
     if s.word(i - 1) in {"run", "leading", "coming", "-", "been", "get", "got"}:
         return True
     before = s.words_before(i, 6)
-    somebody = s.word(i - 1) in _SUBJECTS or s.at(i - 1).capitalised
-    return "what" in before and (somebody or "were" in before or "are" in before)
+    return "what" in before and ("were" in before or "are" in before)

@@ -64,6 +64,8 @@ class Days(NamedTuple):
 def _days_at(s: Sentence, i: int) -> tuple[Days, int] | None:
     """Read *5*, *3 to 5*, *5th to the 9th*, *3 and 5*, *3 or 4*."""
     first, j = day_of(s.word(i)), i + 2 + (s.word(i + 2) == "the")
+    if s.word(i) in COUNTS and s.word(i - 1) == "the" and s.word(i + 1) == "of":
+        first = COUNTS[s.word(i)]  # "the twelve of May"
     if first is None or (s.word(i) == "second" and s.word(i - 1) in MONTHS):
         return None
     last, ordinal, joint = day_of(s.word(j)), is_ordinal(s.word(i)), s.word(i + 1)
@@ -87,10 +89,10 @@ def _year_at(s: Sentence, i: int) -> tuple[int, int] | None:
 
 def _month_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read *October* or *Oct.* as a number."""
-    dotted = s.word(i + 1) == "." and s.at(i + 1).start == s.at(i).end
-    return (MONTHS[s.word(i)], i + 1 + (dotted and s.word(i + 2)[:1].isdigit())) if (
-        s.word(i) in MONTHS
-    ) else None
+    if s.word(i) not in MONTHS:
+        return None
+    dotted = s.word(i + 1) == "." and s.word(i + 2)[:1].isdigit()
+    return MONTHS[s.word(i)], i + 1 + dotted
 
 
 def _weekday_at(s: Sentence, i: int) -> tuple[Repeat, int] | None:
@@ -124,7 +126,7 @@ def _numeric_date_at(s: Sentence, i: int) -> tuple[re.Match[str], int] | None:
     return (match, i + 1) if match else None
 
 
-word_class("DAYS", _days_at, ORDINALS, digits=True)
+word_class("DAYS", _days_at, [*ORDINALS, *COUNTS], digits=True)
 word_class("YEAR", _year_at, digits=True)
 word_class("MONTH", _month_at, MONTHS)
 word_class("WEEKDAY", _weekday_at, WEEKDAYS)
@@ -138,7 +140,6 @@ word_class(
 table_class("SEASON", SEASONS)
 table_class("PART", PARTS)
 table_class("COMPOUND", COMPOUNDS)
-table_class("COUNT", COUNTS)
 table_class("DASH", DASHES)
 
 
@@ -161,29 +162,6 @@ def repeat_of(s: Sentence, name: str) -> tuple[Repeat | None, str]:
 def _thing(m: Match, *_: object) -> Phrase:
     """Read *summer camp* and *Easter holidays*, which are no such time."""
     return m.no_time()
-
-
-@reads("MONTH")
-def _month(m: Match, month: int) -> Phrase:
-    return m.repeats("month", cal.yearly(lambda year: [cal.months_from(year, month)]))
-
-
-@reads("MONTH YEAR")
-def _month_of_year(m: Match, month: int, year: int) -> Phrase | None:
-    if is_somebody(m.s, m.first):
-        return None
-    return m.means("month", cal.months_from(year, month))
-
-
-@reads("MONTH DAYS")
-def _month_short_year(m: Match, month: int, days: Days) -> Phrase | None:
-    """Read *in January 25* as the year 2025: a day would be *on January 25*."""
-    year = 2000 + days.first
-    joined = m.s.word(m.last) in RANGES | {"and", "or"}
-    if m.before not in {"in", "during"} or joined or days.ordinal or not m.s.ends_at(m.last):
-        return None
-    near = m.s.now.year - 15 <= year <= m.s.now.year + 2 and days.first == days.last > 9
-    return m.means("month", cal.months_from(year, month)) if near else None
 
 
 @reads("MONTH the? DAYS", "MONTH the? DAYS YEAR")
@@ -214,13 +192,6 @@ def _day_month(m: Match, days: Days, month: int, year: int | None = None) -> Phr
         if small or s.at(last).possessive:
             return None
     return _days_of_month(m, month, days, year)
-
-
-@reads("COUNT of MONTH", "COUNT of MONTH YEAR")
-def _counted_day(m: Match, count: str, month: int, year: int | None = None) -> Phrase | None:
-    """Read *the twelve of May*, as some say it."""
-    days = Days(COUNTS[count], COUNTS[count], ordinal=True)
-    return _days_of_month(m, month, days, year) if m.before == "the" else None
 
 
 def _days_of_month(m: Match, month: int, days: Days, year: int | None) -> Phrase:
@@ -293,24 +264,11 @@ def _quarter(m: Match, number: int, year: int | None = None) -> Phrase:
     return m.repeats("quarter", cal.yearly(lambda year: [cal.months_from(year, first_month, 3)]))
 
 
-@reads("WEEKDAY")
-def _weekday(m: Match, days: Repeat) -> Phrase:
-    return m.repeats("weekday", days)
-
-
 @reads("WEEKDAY PART")
-def _part_of_weekday(m: Match, days: Repeat, part: str) -> Phrase | None:
-    """Read *Friday night*; *Friday Night Lights* is a title."""
-    if m.s.word(m.last) in {"lights", "live", "fever"}:
-        return None
+def _part_of_weekday(m: Match, days: Repeat, part: str) -> Phrase:
+    """Read *Friday night*."""
     hours = PARTS[part]
     return m.repeats("weekday", cal.mapped(days, lambda day: cal.part_of_day(day.start, hours)))
-
-
-@reads("WEEKDAY last", "WEEKDAY just gone")
-def _weekday_gone(m: Match, days: Repeat) -> Phrase | None:
-    fixed = cal.latest_over(days, m.s.now) if m.s.ends_at(m.last) else None
-    return m.means("weekday", fixed) if fixed else None
 
 
 @reads("WEEKDAY week|fortnight")
@@ -335,6 +293,13 @@ def _dated_weekday(m: Match, _days: Repeat, date: Phrase) -> Phrase | None:
         return None
     repeat = cal.mapped(date.repeat, lambda day: day if day.start.weekday() == weekday else None)
     return date._replace(first=m.first, repeat=repeat)
+
+
+@reads("MONTH", "WEEKDAY", "weekend")
+def _name(m: Match, *_: object) -> Phrase | None:
+    """Read *March*, *Friday*, *weekend*: the one that the tense or a frame tells."""
+    repeat, grain = repeat_of(m.s, m.s.word(m.first))
+    return m.repeats(grain, repeat) if repeat else None
 
 
 @reads("SEASON", "SEASON YEAR", "SEASON of|in? YEARS")

@@ -66,11 +66,6 @@ class Length(NamedTuple):
         """Whether it is one number."""
         return self.least == self.most
 
-    @property
-    def sign_word(self) -> str:
-        """The singular of the unit."""
-        return singular_of(self.unit)
-
 
 def _count_at(s: Sentence, i: int) -> tuple[tuple[int, int], int] | None:
     """Read *3*, *two or three*, *a few*, *a couple of*."""
@@ -184,14 +179,6 @@ def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
     return m.means("part", cal.part_of_day(day, PARTS[part])) if part else m.means("day", cal.day(day))
 
 
-@reads("today|yesterday|tomorrow week")
-def _day_week(m: Match, word: str) -> Phrase | None:
-    """Read *tomorrow week*."""
-    days = -8 if word == "yesterday" else 7 + _SHIFTS[word]
-    ends = m.s.ends_at(m.last)
-    return m.means("day", cal.day(m.s.now + days * DAY), 0.8) if ends else None
-
-
 @reads("now")
 def _now(m: Match) -> Phrase | None:
     """Read *now* where something lasts from it: *between now and Christmas*."""
@@ -272,9 +259,9 @@ def _chosen_name(m: Match, word: str, name: Phrase | None = None) -> Phrase | No
     return choose(s, name, CHOICES[word])
 
 
-@reads("NTH last|next TIME", "NTH last|next UNIT", "last to last|next TIME")
+@reads("NTH to last", "next to last")
 def _counted_from_end(m: Match, *_: object) -> Phrase:
-    """Step over *the second last Friday*."""
+    """Step over *the second to last week of May*."""
     return m.unclear()
 
 
@@ -307,20 +294,10 @@ def _earlier_or_later(m: Match, word: str, inner: Phrase) -> Phrase | None:
 @reads("half a|an UNITS ago|back", "a|an UNITS and a half ago|back")
 def _half_ago(m: Match, *words: str) -> Phrase | None:
     """Read *half a year ago* and *a year and a half ago*."""
-    return _and_a_half(m, words[1], int(m.s.word(m.first) != "half"))
-
-
-@reads("COUNT and a half UNITS ago|back", "COUNT UNITS and a half ago|back")
-def _halves_ago(m: Match, count: str, unit: str, _ago: str) -> Phrase | None:
-    """Read *two and a half years ago*."""
-    return _and_a_half(m, UNITS[unit], COUNTS[count])
-
-
-def _and_a_half(m: Match, unit: str, n: int) -> Phrase | None:
-    if unit not in _SMALLER_UNITS:
+    if UNITS[words[1]] not in _SMALLER_UNITS:
         return None
-    name, parts = _SMALLER_UNITS[unit]
-    n = n * parts + parts // 2
+    name, parts = _SMALLER_UNITS[UNITS[words[1]]]
+    n = parts // 2 if m.s.word(m.first) == "half" else parts + parts // 2
     if name == "minute":
         return m.means("time", _moments_ago(m.s, name, n, about=True), 0.8)
     return m.means(name, cal.unit(m.s.now, name, -n), 0.7)
@@ -363,14 +340,10 @@ def _to_the_day(m: Match, length: Length) -> Phrase | None:
     return m.means("day", cal.day(cal.earlier(m.s.now, length.unit, length.least)))
 
 
-@reads("LENGTH ago TIME")
-def _weekday_ago(m: Match, length: Length, day: Phrase) -> Phrase | None:
-    """Read *two weeks ago Monday* as a day of that week; who knows *a week ago last Friday*?"""
-    if day.grain != "weekday" or length.unit not in UNITS:
-        return None
-    week = cal.unit(m.s.now, "week", -length.least)
-    that_day = within(day, week) if length.unit == "week" and length.exact else None
-    return m.means("day", that_day, 0.8) if that_day and not day.fixed else m.unclear()
+@reads("LENGTH ago last TIME")
+def _some_weeks_ago(m: Match, *_: object) -> Phrase:
+    """Step over *a week ago last Friday*."""
+    return m.unclear()
 
 
 @reads("LENGTH from now")
@@ -381,36 +354,36 @@ def _from_now(m: Match, length: Length) -> Phrase | None:
     return m.means(length.unit, units)
 
 
-@reads("LENGTH from|on TIME")
-def _from_day(m: Match, length: Length, joint: str, day: Phrase) -> Phrase | None:
-    """Read *two weeks from today*, *a week on Monday*: that day, so much later."""
+@reads("LENGTH from|on TIME", "LENGTH TIME")
+def _from_day(m: Match, length: Length, *values: object) -> Phrase | None:
+    """Read *two weeks from today*, *a week on Monday*, *a week tomorrow*: that day, so much later.
+
+    *Two weeks last Tuesday* is so much earlier.
+    """
+    day, joint = values[-1], values[0] if values[1:] else ""
+    assert isinstance(day, Phrase)
+    word = m.s.word(day.first)
     if not length.exact or length.unit not in _CALENDAR_UNITS:
         return None
-    if joint == "on" and (length.unit != "week" or m.s.tense(m.first, day.first) == "past"):
+    if joint != "from" and length.unit != "week":
         return None
+    if joint == "on" and m.s.tense(m.first, day.first) == "past":
+        return None
+    if not joint and (word not in _SHIFTS or m.before in {"for", "in"} or not day.fixed):
+        return None
+    back = not joint and word in {"yesterday", "last"}
     day = choose(m.s, day, tense="future")
     if day.fixed is None or day.grain not in {"day", "weekday"}:
         return None
-    start = cal.earlier(cal.midnight(day.fixed.start), length.unit, -length.least)
-    return m.means("day", cal.day(start), day.certainty)
-
-
-@reads("LENGTH TIME")
-def _weeks_from(m: Match, length: Length, day: Phrase) -> Phrase | None:
-    """Read *a week tomorrow*, *two weeks last Tuesday*: so many weeks on, or back, from there."""
-    word = m.s.word(day.first)
-    if word not in _SHIFTS or m.before in {"for", "in"} or not day.fixed:
-        return None
-    if length.unit != "week" or not length.exact or day.grain not in {"day", "weekday"}:
-        return None
-    weeks = dt.timedelta(weeks=-length.least if word in {"yesterday", "last"} else length.least)
-    return m.means("day", cal.day(day.fixed.start + weeks), min(day.certainty, 0.7))
+    n = length.least if back else -length.least
+    start = cal.earlier(cal.midnight(day.fixed.start), length.unit, n)
+    return m.means("day", cal.day(start), day.certainty if joint else min(day.certainty, 0.7))
 
 
 @reads("LENGTH before|after")
 def _beside_unknown(m: Match, length: Length, _: str) -> Phrase | None:
     """Step over *two days before the school fair*."""
-    known = length.unit in _CALENDAR_UNITS or length.sign_word in PARTS
+    known = length.unit in _CALENDAR_UNITS or singular_of(length.unit) in PARTS
     return m.unclear() if known else None
 
 
@@ -422,8 +395,8 @@ def _units_beside(m: Match, length: Length, side: str, day: Phrase) -> Phrase | 
     name, n = length.unit, length.least
     edge = day.fixed.start if side == "before" else day.fixed.end - DAY
     shift = -n if side == "before" else n
-    if length.sign_word in PARTS and m.before != "the":
-        hours = cal.part_of_day(edge + shift * DAY, PARTS[length.sign_word])
+    if singular_of(length.unit) in PARTS and m.before != "the":
+        hours = cal.part_of_day(edge + shift * DAY, PARTS[singular_of(length.unit)])
         return m.means("part", hours, min(0.9, day.certainty))
     if name not in _CALENDAR_UNITS:
         return None
@@ -435,11 +408,6 @@ def _units_beside(m: Match, length: Length, side: str, day: Phrase) -> Phrase | 
 @reads("PART")
 def _part(m: Match, part: str) -> Phrase:
     return m.repeats("daily", cal.daily(PARTS[part]))
-
-
-@reads("weekend")
-def _weekend(m: Match) -> Phrase:
-    return m.repeats("weekend", cal.weekends)
 
 
 @reads("year YEAR")
@@ -586,12 +554,6 @@ def _within_period(m: Match, period: Phrase, change: _Change) -> Phrase | None:
     return period._replace(first=m.first, grain=grain, fixed=part, bare=False) if part else None
 
 
-@reads("NTH UNITS of|in")
-def _some_units(m: Match, _nth: int, units: str, _: str) -> Phrase | None:
-    """Step over *the first days of term*."""
-    return m.unclear() if units.endswith("s") else None
-
-
 @reads("NTH of PERIOD")
 def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
     """Read *the first of next month*."""
@@ -616,13 +578,6 @@ def _first_few(m: Match, nth: int, number: str, units: str, _: str, period: Phra
     return _within_period(m, period, change)
 
 
-@reads("NTH THING before|after")
-def _nth_unknown(m: Match, nth: int, name: str, side: str) -> Phrase | None:
-    """Step over *the second day after the party*."""
-    known = name in UNITS or name in WEEKDAYS or name in PARTS
-    return m.unclear() if known and (side == "before" or nth > 0) else None
-
-
 @reads("NTH THING before|after DAY")
 def _nth_beside(m: Match, nth: int, name: str, side: str, day: Phrase) -> Phrase | None:
     """Read *the third day after Christmas* and *the second Sunday before Easter*."""
@@ -635,10 +590,11 @@ def _nth_beside(m: Match, nth: int, name: str, side: str, day: Phrase) -> Phrase
     return m.means("day", place, certainty) if place else None
 
 
-@reads("NTH THING of|in", "NTH half of|in")
-def _nth_of_unknown(m: Match, _nth: int, *words: str) -> Phrase | None:
-    known = words[0] in WEEKDAYS or words[0] in _COUNTED_PARTS
-    return m.unclear() if known and m.s.word(m.last - 1) == "of" else None
+@reads("NTH UNITS of|in", "NTH WEEKDAY of", "NTH weekend of")
+def _nth_of_unknown(m: Match, *_: object) -> Phrase | None:
+    """Step over *the first days of term* and *the first day of school*."""
+    one = m.s.word(m.first + 1) in UNITS.values()
+    return m.unclear() if m.s.word(m.last - 1) == "of" or not one else None
 
 
 @reads("NTH THING of|in PERIOD", "NTH half of|in PERIOD")
