@@ -50,21 +50,17 @@ class InWords(str):
     ) -> dt.datetime:
         """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
 
-        ``ahead`` reads *Friday* as the coming one, a week away when today is a Friday; an error
-        names the option of ``name``.
+        ``ahead`` reads *Friday* as the first one that is still to begin, a week away when today is
+        a Friday; an error names the option of ``name``.
         """
         from family_recall.api import understanding  # noqa: PLC0415 -- help needs no grammar
 
         now = now or dt.datetime.now(zone)
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
-        times = understanding.times_mentioned(self, said_at=now, **place) if ahead else ()
-        if ahead and not times:
-            # On a Friday "Friday" names the day itself, which is left out; the coming one is the
-            # one that it names tomorrow.
-            week = now + dt.timedelta(days=7)
-            later = understanding.times_mentioned(self, said_at=now + dt.timedelta(days=1), **place)
-            times = tuple(time for time in later if time.start <= week)
+        times = (
+            understanding.times_mentioned(self, said_at=now, coming=True, **place) if ahead else ()
+        )
         if times:
             if name == "expires" and times[0].end <= now:
                 over = f"{str(self)!r} is over; write a day to come, such as 'friday'"

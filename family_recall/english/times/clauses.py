@@ -21,14 +21,9 @@ _AUXILIARIES = frozenset(
     "did didn't was were is are do does don't will would has have had can could should am".split()
 )
 _ASKING = frozenset("know knows knew remember tell ask say find out idea me sure recall".split())
-_QUOTES = frozenset("\"“”'‘’«»")
-_RANGE_GRAINS = frozenset(
-    "day weekday month year part nth holiday season quarter weekend week anchor".split()
-)
 _VISITING = frozenset("came come coming comes stop stopped drop dropped swing swung went".split())
 """*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
 
-_WHOLE = frozenset("all any most many".split())
 _JOINING = frozenset(("and", "or"))
 _PLANNING = frozenset(
     "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "
@@ -37,11 +32,12 @@ _PLANNING = frozenset(
 _DUE = _PLANNING | {"must", "should", "due", "ought"}
 _VAGUELY = frozenset("about around roughly approximately".split())
 _DEADLINES = frozenset(("by", "until", "till", "til"))
-_PADDING_DAYS = {
+_MARGIN_DAYS = {
     "day": 3, "part": 1, "weekday": 1, "nth": 2, "weekend": 2, "week": 7, "holiday": 7,
     "anchor": 7, "month": 15, "days": 3, "season": 30, "quarter": 30, "decade": 1096,
+    "year": 365,
 }  # fmt: skip
-"""Days that *around* adds on either side; to a year it adds one."""
+"""Days that *around* adds on either side."""
 
 
 class Clause(NamedTuple):
@@ -97,7 +93,7 @@ def clauses_of(s: Sentence) -> list[Clause]:
             return []
         if clause.phrase.grain == "nothing":
             held = held or context.is_held(s, clause.phrase.first, clause.last)
-        elif not (s.word(clause.first - 1) in _QUOTES and s.word(clause.last) in _QUOTES):
+        else:
             clauses.append(clause)
     return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
 
@@ -105,9 +101,7 @@ def clauses_of(s: Sentence) -> list[Clause]:
 def _after_habit(s: Sentence, i: int) -> int:
     """Return the token after *every Monday*; *all last week* is a time, after *all*."""
     habit = phrase_at(s, i + 1)
-    if habit is None or (s.word(i) in _WHOLE and habit.fixed):
-        return i + 1
-    return habit.last
+    return i + 1 if habit is None or habit.fixed else habit.last
 
 
 def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
@@ -137,10 +131,8 @@ def _just_before(clause: Clause, other: Clause) -> Clause | None:
         return None
     start = other.phrase.fixed.start
     occurrence = cal.latest_over(clause.phrase.repeat, start)
-    if occurrence is None or occurrence.end != start:
-        return None
-    phrase = clause.phrase._replace(fixed=occurrence)
-    return clause._replace(phrase=phrase, interval=OpenInterval(*occurrence))
+    adjacent = occurrence is not None and occurrence.end == start
+    return _closed(clause.first, "", clause.phrase._replace(fixed=occurrence)) if adjacent else None
 
 
 def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -172,17 +164,11 @@ def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause:
         certainty = min(certainty, 0.85)
     if preposition in {"for", "about", "of", "to"}:
         certainty = min(certainty, 0.6)
-    if preposition == "for" and not phrase.fixed and _is_planned_for(s, i, phrase):
-        phrase = choose(s, phrase, tense="future")
+    tense = s.tense(phrase.first, phrase.last) if preposition == "for" else "past"
+    ahead = tense == "none" and phrase.grain in {"weekday", "weekend"}
+    if ahead or (tense != "past" and not _PLANNING.isdisjoint(s.words_before(i, 8))):
+        phrase = choose(s, phrase, tense="future")  # *what is planned for Friday*
     return _closed(i, preposition, phrase._replace(certainty=certainty))
-
-
-def _is_planned_for(s: Sentence, i: int, phrase: Phrase) -> bool:
-    """Whether *for Friday* is the coming one: *what is planned for Friday*."""
-    tense = s.tense(phrase.first, phrase.last)
-    if tense != "none" and _PLANNING.isdisjoint(s.words_before(i, 8)):
-        return False
-    return phrase.grain in {"weekday", "weekend"} or tense not in {"past", "none"}
 
 
 def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
@@ -238,13 +224,12 @@ def _tense_of_side(s: Sentence, i: int, phrase: Phrase, side: str) -> Tense:
 def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
     """Whether the question is for a length: *how many days until Christmas*."""
     before = s.words_before(i, 8)
-    if "how" not in before:
+    if "how" not in before or side == "after":
         return False
-    asked = before[before.index("how") + 1 :]
-    if asked[:1] == ["long"]:
-        return side != "after" and "did" not in asked
-    many_units = asked[:1] == ["many"] and not {*UNITS, "sleeps", "nights"}.isdisjoint(asked[1:2])
-    return many_units and side in {"before", "until", "till", "til"}
+    what, of_what = [*before[before.index("how") + 1 :], "", ""][:2]
+    if what == "long":
+        return "did" not in before
+    return what == "many" and (of_what in UNITS or of_what in {"sleeps", "nights"})
 
 
 def _around(s: Sentence, i: int) -> Clause | None:
@@ -255,10 +240,10 @@ def _around(s: Sentence, i: int) -> Clause | None:
     if phrase.bare and not context.is_time(s, i, phrase, "around"):
         return _not_meant(i, "around", phrase)
     phrase = choose(s, phrase)
-    margin = _PADDING_DAYS.get(phrase.grain, 0) * DAY
-    if phrase.fixed is None or not (margin or phrase.grain == "year"):
+    if phrase.fixed is None or phrase.grain not in _MARGIN_DAYS:
         return _closed(i, "around", phrase)
     start, end = phrase.fixed
+    margin = _MARGIN_DAYS[phrase.grain] * DAY
     interval = OpenInterval(start - margin, end + margin)
     if phrase.grain == "year":
         interval = OpenInterval(cal.add_months(start, -12), cal.add_months(end, 12))
@@ -293,13 +278,13 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
         ends = word != "on" or s.ends_at(first.last + 1)
         clause = _opened(s, i, i + 1, "since") if ends else None
         return clause._replace(last=first.last + 1) if clause else None
-    if word not in RANGES or first.grain not in _RANGE_GRAINS:
+    if word not in RANGES:
         return None
     second = argument_at(s, first.last + 1, anchored=is_from)
     if second is None or not (is_from or second.grain == first.grain):
         return None
     dated = first.grain == "month" and second.fixed is not None
-    days = (first.grain in {"weekday", "day"} or dated) and before not in SIMPLE
+    days = first.grain in {"weekday", "day"} or dated
     joins = is_from or days or word in DASHES or before in {"in", "on"}
     return _range(s, i, first, second) if joins else None
 

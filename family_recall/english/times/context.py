@@ -99,16 +99,10 @@ def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
         name = phrase.article and last not in {"holiday", "weekend"}
         return not name and (ends or preposition not in {"in", "from"})
     if grain in {"season", "weekend"}:
-        if not phrase.article:
-            return grain == "season" and ends and preposition in {"in", "during"}
-        which = i > 0 and (s.word(phrase.last) in _RELATIVE or _is_surname(s, phrase.last))
-        return not which and s.word(phrase.last) not in COMPOUNDS
-    if grain == "month":
-        return not phrase.article and _is_month(s, i, phrase, preposition)
-    if grain == "year":
-        of_book = preposition == "of" and s.word(i - 1) in _OF_BOOKS
-        in_book = not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4))
-        return not phrase.article and ends and not of_book and not in_book
+        return _is_season(s, i, phrase, preposition)
+    if grain in {"month", "year"}:
+        named = _is_month if grain == "month" else _is_year
+        return not phrase.article and named(s, i, phrase, preposition)
     return grain == "decade" or (ends and (grain == "quarter" or phrase.article))
 
 
@@ -129,6 +123,23 @@ def is_whole_question(s: Sentence, phrase: Phrase) -> bool:
     if phrase.grain not in _ALONE or first.word in GIVEN_NAMES:
         return False
     return first.raw[:1].isupper() or not first.word.isalpha() or phrase.article
+
+
+def _is_season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    ends = s.ends_at(phrase.last)
+    if not phrase.article:
+        return phrase.grain == "season" and ends and preposition in {"in", "during"}
+    if phrase.grain == "season" and preposition not in {"in", "over", "during"}:
+        return ends
+    which = i > 0 and (s.word(phrase.last) in _RELATIVE or _is_surname(s, phrase.last))
+    return not which and s.word(phrase.last) not in COMPOUNDS
+
+
+def _is_year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
+    """Whether *1984* is a year, and not a book: *the copy of 1984*, *a page in 1984*."""
+    of_book = preposition == "of" and s.word(i - 1) in _OF_BOOKS
+    in_book = not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4))
+    return s.ends_at(phrase.last) and not of_book and not in_book
 
 
 def _is_month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -175,12 +186,13 @@ def is_another(s: Sentence, first: int, last: int, read_to: int) -> bool:
     It is one that is not meant (*than last year*), blurred (*or so*), picked by words that were not
     read, or of an event: *since we spoke on Monday*. Tokens before ``read_to`` were read already.
     """
-    contrast = s.word(first - 1) in _CONTRASTS
+    contrast = s.word(first - 1) in _CONTRASTS or "compared" in s.words_before(first, 2)
     blurred = s.word(last) == "or" and s.word(last + 1) in {"so", "later", "before", "after"}
-    share = s.word(first) == "of" and s.word(first - 1) in {"rest", "half", "remainder"}
+    continued = s.word(last) in {"week", "weekend"}
+    share = s.word(first) == "of" and s.word(first - 1) in {"as", "rest", "half"}
     unread = _unread_before(s, first, min(7, first - read_to))
     of_event = not {"since", "until", "till", "til"}.isdisjoint(unread)
-    return contrast or blurred or share or of_event or _is_picked(s, first)
+    return contrast or blurred or continued or share or of_event or _is_picked(s, first)
 
 
 def _is_picked(s: Sentence, first: int) -> bool:

@@ -168,8 +168,8 @@ def _thing(m: Match, *_: object) -> Phrase:
 def _month_day(m: Match, month: int, days: Days, year: int | None = None) -> Phrase | None:
     """Read *March 5*, *March 5th, 2024* and *March 3-5*."""
     between_days = day_of(m.before) and not is_ordinal(m.before)
-    follower = m.s.word(m.last)
-    sure = year or m.s.ends_at(m.last) or days.ordinal or follower in RANGES | WEEKDAYS.keys()
+    follows = m.s.word(m.last) in RANGES | WEEKDAYS.keys() | {"weekend"}
+    sure = year or m.s.ends_at(m.last) or days.ordinal or follows
     if not sure or between_days or is_somebody(m.s, m.first):
         return None
     return _days_of_month(m, month, days, year)
@@ -180,9 +180,9 @@ def _month_day(m: Match, month: int, days: Days, year: int | None = None) -> Phr
 def _day_month(m: Match, days: Days, month: int, year: int | None = None) -> Phrase | None:
     """Read *5 May*, *the 3rd to the 5th of May*, *14-Oct-2024*; *5 may* is something else."""
     s, last = m.s, m.last - 1
-    if year is None and len(s.word(m.last)) == 2 and s.word(m.last).isdigit():
-        if s.ends_at(m.last + 1):
-            return m._replace(last=m.last + 1).unclear()  # "14 Oct 24" may be a year
+    year_too = len(s.word(m.last)) == 2 and s.word(m.last).isdigit() and s.ends_at(m.last + 1)
+    if year is None and year_too:
+        return m._replace(last=m.last + 1).unclear()  # "14 Oct 24" may be a year
     sure = year or days.ordinal or days.last > days.first or m.before in _MARKERS
     joined = s.word(last - 1) in {"of", "."}
     if s.word(m.first) in ORDINALS and not joined and m.before not in _MARKERS - {"the"}:
@@ -200,17 +200,10 @@ def _days_of_month(m: Match, month: int, days: Days, year: int | None) -> Phrase
         return m.means("day", intervals[0]) if intervals else m.no_time()
     if not days.in_month(2024, month):
         return m.no_time()
-    return m.repeats("day", cal.yearly(lambda year: days.in_month(year, month)), bare=False)
-
-
-@reads("MONTH DAYS weekend", "DAYS of? MONTH weekend")
-def _date_weekend(m: Match, one: int | Days, other: int | Days) -> Phrase:
-    """Read *fourth of July weekend* and *July 4th weekend*."""
-    month, days = (one, other) if isinstance(one, int) else (other, one)
-    assert isinstance(month, int)
-    assert isinstance(days, Days)
-    dates = cal.yearly(lambda year: days.in_month(year, month))
-    return m.repeats("day", cal.mapped(dates, cal.weekend_around), bare=False)
+    repeat = cal.yearly(lambda year: days.in_month(year, month))
+    if m.s.word(m.last) == "weekend":  # "fourth of July weekend"
+        m, repeat = m._replace(last=m.last + 1), cal.mapped(repeat, cal.weekend_around)
+    return m.repeats("day", repeat, bare=False)
 
 
 @reads("DATE")

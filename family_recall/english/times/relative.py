@@ -37,7 +37,7 @@ from .grammar import (
     table_class,
     word_class,
 )
-from .sentence import Phrase, Sentence, choose, within
+from .sentence import Phrase, Sentence, choose
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _SHIFTS = {"last": -1, "this": 0, "next": 1, "yesterday": -1, "today": 0, "tomorrow": 1}
@@ -157,12 +157,11 @@ word_class("CHOICE", _choice_at, CHOICES)
 word_class("DAY", _anchor_day_at)
 word_class("PERIOD", _period_at)
 word_class("NTH", _nth_at, ["last", "final", *ORDINALS], digits=True)
-word_class(
-    "ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, reach=1)) else None
-)
+word_class("ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, reach=1)) else None)
 table_class("UNIT", _CALENDAR_UNITS)
 table_class("UNITS", UNITS)
 table_class("NUMBER", COUNTS.keys() | {str(n) for n in range(1, 100)})
+table_class("COUNTED", _COUNTED_PARTS | WEEKDAYS.keys() | {"night", "half", "quarter"})
 table_class(
     "THING",
     _CALENDAR_UNITS.union(PARTS, SEASONS, WEEKDAYS, HOLIDAY_WORDS, MONTHS)
@@ -176,7 +175,9 @@ def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
         return None
     day = m.s.now + _SHIFTS.get(word, 0) * DAY
     part = part or ("" if word else "night")
-    return m.means("part", cal.part_of_day(day, PARTS[part])) if part else m.means("day", cal.day(day))
+    return (
+        m.means("part", cal.part_of_day(day, PARTS[part])) if part else m.means("day", cal.day(day))
+    )
 
 
 @reads("now")
@@ -259,12 +260,6 @@ def _chosen_name(m: Match, word: str, name: Phrase | None = None) -> Phrase | No
     return choose(s, name, CHOICES[word])
 
 
-@reads("NTH to last", "next to last")
-def _counted_from_end(m: Match, *_: object) -> Phrase:
-    """Step over *the second to last week of May*."""
-    return m.unclear()
-
-
 @reads("this time|day last|next UNIT", "this time|day LENGTH ago", "this time|day TIME")
 def _this_time(m: Match, word: str, *when: str | Length | Phrase) -> Phrase | None:
     """Read *this day last year* as that day, *this time last year* as the week before and after."""
@@ -340,12 +335,6 @@ def _to_the_day(m: Match, length: Length) -> Phrase | None:
     return m.means("day", cal.day(cal.earlier(m.s.now, length.unit, length.least)))
 
 
-@reads("LENGTH ago last TIME")
-def _some_weeks_ago(m: Match, *_: object) -> Phrase:
-    """Step over *a week ago last Friday*."""
-    return m.unclear()
-
-
 @reads("LENGTH from now")
 def _from_now(m: Match, length: Length) -> Phrase | None:
     if length.unit not in _CALENDAR_UNITS:
@@ -354,15 +343,14 @@ def _from_now(m: Match, length: Length) -> Phrase | None:
     return m.means(length.unit, units)
 
 
-@reads("LENGTH from|on TIME", "LENGTH TIME")
-def _from_day(m: Match, length: Length, *values: object) -> Phrase | None:
+@reads("LENGTH from|on? TIME")
+def _from_day(m: Match, length: Length, day: Phrase) -> Phrase | None:
     """Read *two weeks from today*, *a week on Monday*, *a week tomorrow*: that day, so much later.
 
     *Two weeks last Tuesday* is so much earlier.
     """
-    day, joint = values[-1], values[0] if values[1:] else ""
-    assert isinstance(day, Phrase)
-    word = m.s.word(day.first)
+    word, before = m.s.word(day.first), m.s.word(day.first - 1)
+    joint = before if before in {"from", "on"} else ""
     if not length.exact or length.unit not in _CALENDAR_UNITS:
         return None
     if joint != "from" and length.unit != "week":
@@ -424,8 +412,9 @@ def _unit_of_anchor(m: Match, unit: str, anchor: Phrase) -> Phrase | None:
     return anchor._replace(first=m.first, fixed=cal.unit(anchor.fixed.start, unit, 0))
 
 
-@reads("eve of")
-def _some_eve(m: Match) -> Phrase:
+@reads("eve of", "NTH to last", "next to last", "LENGTH ago last TIME")
+def _unknown(m: Match, *_: object) -> Phrase:
+    """Step over *the second to last week of May*, *a week ago last Friday*."""
     return m.unclear()
 
 
@@ -441,14 +430,12 @@ def _week_of(m: Match, joint: str, day: Phrase) -> Phrase | None:
     return m.means("day", week, day.certainty)
 
 
-@reads("PART of DAY", "weekend of DAY")
-def _part_of(m: Match, *values: object) -> Phrase | None:
+@reads("morning|afternoon|evening|night|weekend of DAY")
+def _part_of(m: Match, word: str, day: Phrase) -> Phrase | None:
     """Read *the night of 5 May*."""
-    day = values[-1]
-    assert isinstance(day, Phrase)
     if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
         return None
-    start, word = day.fixed.start, m.s.word(m.first)
+    start = day.fixed.start
     hours = cal.part_of_day(start, PARTS[word]) if word in PARTS else cal.unit(start, word, 0)
     return m.means("day", hours, day.certainty)
 
@@ -563,7 +550,9 @@ def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
 
 
 @reads("NTH NUMBER UNITS of|in PERIOD")
-def _first_few(m: Match, nth: int, number: str, units: str, _: str, period: Phrase) -> Phrase | None:
+def _first_few(
+    m: Match, nth: int, number: str, units: str, _: str, period: Phrase
+) -> Phrase | None:
     """Read *the first two weeks of May* and *the last three days of June*."""
     if period.grain not in _LONG or nth not in {1, -1}:
         return m.unclear()
@@ -597,12 +586,10 @@ def _nth_of_unknown(m: Match, *_: object) -> Phrase | None:
     return m.unclear() if m.s.word(m.last - 1) == "of" or not one else None
 
 
-@reads("NTH THING of|in PERIOD", "NTH half of|in PERIOD")
-def _nth_of(m: Match, nth: int, *values: object) -> Phrase | None:
+@reads("NTH COUNTED of|in PERIOD")
+def _nth_of(m: Match, nth: int, name: str, _: str, period: Phrase) -> Phrase | None:
     """Read *the first Monday in March*; *our first week in June* only the speaker knows."""
-    period = values[-1]
-    assert isinstance(period, Phrase)
-    part = _nth_of_period(m, period, m.s.word(m.first + 1), nth) if nth <= 5 else None
+    part = _nth_of_period(m, period, name, nth) if nth <= 5 else None
     owner = m.s.at(m.first - 1)
     owned = owner.word in OWNERS or (m.first > 1 and owner.possessive and owner.capitalised)
     return m.unclear() if part and owned else part
@@ -619,10 +606,9 @@ def _nth_of_period(m: Match, period: Phrase, name: str, nth: int) -> Phrase | No
         if grain not in whole_units or nth not in {1, 2}:
             return None
         return _within_period(m, period, lambda whole: cal.half(whole, grain, nth))
+    possible = grain in whole_units and name != "night"
     if name in {"month", "quarter"}:
         possible = grain == "year" and nth <= (4 if name == "quarter" else 12)
-    else:
-        possible = grain in whole_units and (name in WEEKDAYS or name in _COUNTED_PARTS)
     return _within_period(m, period, lambda whole: _nth_in(whole, name, nth)) if possible else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from family_recall.english.lexicon import FOLLOWERS
 from family_recall.english.tokens import NO_TOKEN, Token
@@ -79,6 +79,8 @@ class Sentence:
     south: bool
     statement: bool = False
     """Whether it mentions a time rather than asks about one."""
+    coming: bool = False
+    """Whether a Friday that has begun is over: the coming one is meant."""
     depth: int = 0
     now: dt.datetime = field(init=False)
     words: Sequence[str] = field(init=False)
@@ -127,6 +129,10 @@ class Sentence:
         return word[0].isdigit() and not word.isalnum()  # "on the 26th 9.20"
 
 
+_Chosen: TypeAlias = "tuple[Interval | None, float]"
+"""An occurrence, and how surely it is meant."""
+
+
 def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = None) -> Phrase:
     """Fix a phrase that repeats; it stays as it is if there is no such occurrence.
 
@@ -139,49 +145,44 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
     tense = tense or s.tense(phrase.first, phrase.last)
     if choice == "this" and grain in _SOON and s.word(phrase.first - 1) == "for":
         tense = "future"
-    occurrence: Interval | None
-    if choice == "last":
-        occurrence, certainty = _last(repeat, grain, s.now)
-    elif choice == "next":
-        occurrence, certainty = _next(repeat, grain, s.now)
-    elif choice == "this" and grain == "month":
-        this_year = repeat(*cal.months_from(s.now.year, 1, 12))
-        occurrence, certainty = (this_year[0] if this_year else None), 1.0
-    elif choice == "this" and grain not in {"weekday", "weekend"}:
-        nearest = cal.first_not_over if tense == "future" else cal.nearest
-        occurrence, certainty = nearest(repeat, s.now), 0.9
-    else:
-        begun = tense == "past" or (tense == "none" and choice != "this")
-        occurrence, certainty = _by_tense(repeat, grain, s.now, tense, begun=begun)
+    read = {"last": _last, "next": _next, "this": _this}.get(choice, _by_tense)
+    occurrence, certainty = read(s, repeat, grain, tense)
     return phrase._replace(fixed=occurrence, certainty=min(phrase.certainty, certainty))
 
 
-def _last(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
+def _last(s: Sentence, repeat: Repeat, grain: str, _tense: Tense) -> _Chosen:
     if grain == "weekday":
         # On a Wednesday night "last Wednesday afternoon" is a week old.
-        occurrence = cal.latest_begun(repeat, cal.midnight(now) - MICROSECOND)
+        occurrence = cal.latest_begun(repeat, cal.midnight(s.now) - MICROSECOND)
     else:
-        occurrence = cal.latest_over(repeat, now)
+        occurrence = cal.latest_over(repeat, s.now)
     # Asked on a Saturday, "last Friday" may be yesterday or not; so "last May" in June.
-    recent = occurrence and now - occurrence.end < _RECENT_DAYS.get(grain, 0) * DAY
+    recent = occurrence and s.now - occurrence.end < _RECENT_DAYS.get(grain, 0) * DAY
     return occurrence, 0.8 if recent else 1.0
 
 
-def _next(repeat: Repeat, grain: str, now: dt.datetime) -> tuple[Interval | None, float]:
-    occurrence = cal.first_after(repeat, now)
-    next_monday = cal.unit(now, "week", 1).start
+def _next(s: Sentence, repeat: Repeat, grain: str, _tense: Tense) -> _Chosen:
+    occurrence = cal.first_after(repeat, s.now)
+    next_monday = cal.unit(s.now, "week", 1).start
     if grain in {"weekday", "weekend"} and occurrence and occurrence.start < next_monday:
         return cal.first_after(repeat, next_monday - DAY / 2), 0.6
     return occurrence, 1.0
 
 
-def _by_tense(
-    repeat: Repeat, grain: str, now: dt.datetime, tense: Tense, *, begun: bool
-) -> tuple[Interval | None, float]:
+def _this(s: Sentence, repeat: Repeat, grain: str, tense: Tense) -> _Chosen:
+    if grain == "month":
+        return next(iter(repeat(*cal.months_from(s.now.year, 1, 12))), None), 1.0
+    if grain in {"weekday", "weekend"}:
+        return _by_tense(s, repeat, grain, "present" if tense == "none" else tense)
+    return (cal.first_not_over if tense == "future" else cal.nearest)(repeat, s.now), 0.9
+
+
+def _by_tense(s: Sentence, repeat: Repeat, grain: str, tense: Tense) -> _Chosen:
     """Return the coming or the most recent occurrence; a Friday without a tense may be either."""
-    soon = grain in _SOON
-    if tense == "future" or (soon and not begun):
-        return cal.first_not_over(repeat, now), 0.9 if tense == "future" else 0.7
+    soon, now = grain in _SOON, s.now
+    if tense == "future" or (soon and tense == "present"):
+        first = cal.first_after if s.coming else cal.first_not_over
+        return first(repeat, now), 0.9 if tense == "future" else 0.7
     certainty = {"past": 0.95, "none": 0.8 if soon else 0.9}.get(tense, 0.8)
     latest = cal.latest_begun(repeat, now)
     if grain == "holiday" and tense == "present":

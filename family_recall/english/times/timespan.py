@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from family_recall.english.lexicon import UNITS
 from family_recall.english.tokens import MAX_SCANNED_CHARS, Token, tokens_of
 
-from . import dates, relative  # noqa: F401  (they register what they read)
 from . import calendar as cal
+from . import dates, relative  # noqa: F401  (they register what they read)
 from .calendar import DAY, Interval, OpenInterval
 from .clauses import Clause, clauses_of
 from .clock import Hours, hours_in, narrowed
@@ -130,6 +130,7 @@ def times_mentioned(
     said_at: dt.datetime,
     country: str = "US",
     hemisphere: Literal["north", "south"] = "north",
+    coming: bool = False,
 ) -> tuple[Mention, ...]:
     """Find the times that a statement mentions, each once, in the order they are named.
 
@@ -143,6 +144,8 @@ def times_mentioned(
         said_at: When it was said, in the household's zone.
         country: ISO 3166 code.
         hemisphere: Which half of the year is summer.
+        coming: Whether the text names a moment that lies ahead: the day itself is kept, and a
+            Friday or *Friday at six* that has begun is the next one.
 
     Raises:
         ValueError: If ``said_at`` has no zone.
@@ -156,8 +159,12 @@ def times_mentioned(
         if not any(map(_may_begin, tokens)):
             continue
         statement = Sentence(tokens, said_at, country, (), hemisphere == "south", statement=True)
-        for start, end, certainty in _mentions_in(statement):
+        found = _mentions_in(statement)
+        if coming and all(start <= said_at for start, _, _ in found):
+            found = _mentions_in(replace(statement, coming=True))
+        for start, end, certainty in found:
             that_day = start >= midnight and end <= midnight + dt.timedelta(days=1, hours=5)
+            that_day = that_day and not coming
             if dt.timedelta() < end - start <= LONGEST_MENTION and not that_day:
                 mentions[start, end] = max(certainty, mentions.get((start, end), 0.0))
     return tuple(Mention(*edges, certainty) for edges, certainty in mentions.items())[:MAX_MENTIONS]
@@ -263,17 +270,17 @@ def _names_a_time(s: Sentence, first: int, last: int) -> bool:
 
 def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant | None) -> _Meant | None:
     """Return what is left, from today on, of the days, where the sentence asks what is to come."""
-    for first, word in enumerate(s.words):
-        certainty = _AHEAD[word](s, first) if word in _AHEAD and first not in taken else 0.0
+    for first in range(len(s.words)):
+        certainty = 0.0 if first in taken else _ahead(s, first)
         if certainty:
             break
     else:
         return days
-    last = first + 1 + (word == "coming")
-    if days is None and _names_a_time(s, first, last):
-        return None
+    last = first + 1 + (s.words[first] == "coming")
     today = cal.midnight(s.now)
     if days is None:
+        if _names_a_time(s, first, last):
+            return None
         return _Meant(OpenInterval(today, None), certainty, ((first, last),))
     start, end = days.interval
     start = today if start is None else max(start, today)
@@ -283,42 +290,31 @@ def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant | None) -> _Mea
     return _Meant(OpenInterval(start, end), days.certainty, tokens)
 
 
-def _upcoming(s: Sentence, i: int) -> float:
-    """Read *what's ahead* and *upcoming birthdays*, but not *ahead of* or *the go ahead*."""
-    other = s.word(i + 1) in {"of", "with"} or s.word(i - 1) in {"go", "went", "going", "gone"}
-    # "For my upcoming trip" tells of the trip, and asks about something else.
-    asked = i == 0 or not _WHAT_OR_ANY.isdisjoint(s.words_before(i, 3))
-    return 0.8 if asked and not other else 0.0
+def _ahead(s: Sentence, i: int) -> float:
+    """Return how surely the word at a token asks for what is still to come."""
+    word, after, before = s.words[i], s.word(i + 1), s.words_before(i, 5)
+    if word == "coming":
+        return 0.85 if after == "up" else 0.0
+    if word in {"ahead", "upcoming"}:
+        other = after in {"of", "with"} or s.word(i - 1) in {"go", "went", "going", "gone"}
+        # "For my upcoming trip" tells of the trip, and asks about something else.
+        asked = i == 0 or not _WHAT_OR_ANY.isdisjoint(before[-3:])
+        return 0.8 if asked and not other else 0.0
+    if word in {"calendar", "agenda", "diary", "schedule", "planner"}:
+        return 0.8 if s.word(i - 2) in {"on", "in"} and s.tense(i, i + 1) != "past" else 0.0
+    if word in {"planned", "booked", "scheduled", "arranged"}:
+        return 0.8 if not after.isalpha() and not _WHAT.isdisjoint(before) else 0.0
+    if word == "next":  # "when's my next appointment", "what's next"
+        asked = not _ASKING.isdisjoint(s.words_before(i, 10)) and s.tense(i, i + 1) != "past"
+        return 0.6 if asked and after not in _NOT_AFTER_NEXT else 0.0
+    return 0.0
 
 
-def _listed(s: Sentence, i: int) -> float:
-    """Read *on the calendar* and *in my diary*."""
-    return 0.8 if s.word(i - 2) in {"on", "in"} and s.tense(i, i + 1) != "past" else 0.0
-
-
-def _planned(s: Sentence, i: int) -> float:
-    """Read *what do we have planned*."""
-    at_end = not s.word(i + 1).isalpha()
-    return 0.8 if at_end and not _WHAT.isdisjoint(s.words_before(i, 5)) else 0.0
-
-
-def _next(s: Sentence, i: int) -> float:
-    """Read *when's my next appointment*, *when do we see Grandma next* and *what's next*."""
-    asked = not _ASKING.isdisjoint(s.words_before(i, 10)) and s.tense(i, i + 1) != "past"
-    return 0.6 if asked and s.word(i + 1) not in _NOT_AFTER_NEXT else 0.0
-
-
-_AHEAD: dict[str, Callable[[Sentence, int], float]] = {
-    "coming": lambda s, i: 0.85 if s.word(i + 1) == "up" else 0.0,
-    **dict.fromkeys(("ahead", "upcoming"), _upcoming),
-    **dict.fromkeys(("calendar", "agenda", "diary", "schedule", "planner"), _listed),
-    **dict.fromkeys(("planned", "booked", "scheduled", "arranged"), _planned),
-    "next": _next,
-}
-"""Words for what is still to come, and how surely each says so where it stands."""
-
-_STARTERS = STARTS.keys() - {"a", "an"}
-_BEGINNINGS = _STARTERS | _AHEAD.keys() | {"noon", "midday", "midnight", "ago"}
+_STARTERS = STARTS.keys() - {"a", "an", "0"}
+_BEGINNINGS = _STARTERS | set(
+    "noon midday midnight ago coming ahead upcoming calendar agenda diary schedule planner planned "
+    "booked scheduled arranged next".split()
+)
 
 
 def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
@@ -333,13 +329,13 @@ def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
         for clause in clauses
         if clause.interval and clause.phrase.fixed and clause.interval.start and clause.interval.end
     ]
-    fixed = []
-    for clause in clauses:
-        fixed_clause = clause if clause.interval else _fixed(s, clause, frames)
-        if fixed_clause is None:
-            return None
-        if fixed_clause.phrase.grain != "daily":
-            fixed.append(fixed_clause)
+    fixed = [
+        clause if clause.interval else _fixed(s, clause, frames)
+        for clause in clauses
+        if clause.phrase.grain != "daily"
+    ]
+    if any(clause.interval is None for clause in fixed):
+        return None
     fixed = [clause for clause in fixed if clause.preposition not in _TOPICS] or fixed
     combined = fixed[0] if fixed else None
     for clause in fixed[1:]:
@@ -347,7 +343,7 @@ def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
     return combined
 
 
-def _fixed(s: Sentence, clause: Clause, frames: list[Interval]) -> Clause | None:
+def _fixed(s: Sentence, clause: Clause, frames: list[Interval]) -> Clause:
     """Fix a time that repeats, by the frames or else by the tense."""
     for frame in frames:
         inside = within(clause.phrase, frame)
@@ -355,7 +351,7 @@ def _fixed(s: Sentence, clause: Clause, frames: list[Interval]) -> Clause | None
             return clause._replace(interval=OpenInterval(*inside))
     phrase = choose(s, clause.phrase)
     if phrase.fixed is None:
-        return None
+        return clause
     certainty = min(clause.certainty, phrase.certainty)
     interval = OpenInterval(*phrase.fixed)
     return clause._replace(phrase=phrase, interval=interval, certainty=certainty)

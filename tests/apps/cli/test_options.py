@@ -76,3 +76,13 @@ def test_a_weekday_ahead_is_the_coming_one_on_any_day(words: str, day: int, hour
     moment = InWords(words).moment(dt.UTC, Region(), ahead=True, name="expires", now=now)
 
     assert moment.replace(tzinfo=None) == coming
+
+
+@pytest.mark.parametrize(("hour", "day"), [(9, 27), (12, 27), (17, 27), (19, 34), (23, 34)])
+def test_an_hour_ahead_is_today_until_it_is_over(hour: int, day: int) -> None:
+    """*Until Friday at 6 pm*, asked on Friday 27 November 2026, is that evening or a week later."""
+    now = dt.datetime(2026, 11, 27, hour, tzinfo=dt.UTC)
+    coming = dt.datetime(2026, 11, 1, 18, tzinfo=dt.UTC) + dt.timedelta(days=day - 1)
+
+    for words in ("Friday at 6 pm", "on friday at 18:00"):
+        assert InWords(words).moment(dt.UTC, Region(), ahead=True, now=now) == coming
