@@ -32,14 +32,10 @@ class Interval(NamedTuple):
     end: dt.datetime
 
 
-class OpenInterval(NamedTuple):
-    """An interval of which either end may be open."""
-
-    start: dt.datetime | None
-    end: dt.datetime | None
-
-
 Repeat: TypeAlias = Callable[[dt.datetime, dt.datetime], list[Interval]]
+
+OPEN_START, OPEN_END = dt.datetime.min, dt.datetime.max  # noqa: DTZ901  (wall clock)
+"""The ends of an interval that goes on."""
 
 DAY = dt.timedelta(days=1)
 MICROSECOND = dt.timedelta(microseconds=1)

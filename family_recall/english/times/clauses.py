@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 from family_recall.english.lexicon import DASHES, RANGES, UNITS
 from family_recall.english.tokens import count_of
 
 from . import calendar as cal
 from . import context
-from .calendar import DAY, Interval, OpenInterval
+from .calendar import DAY, OPEN_END, OPEN_START, Interval
 from .context import AROUND, OPENING, SIMPLE
 from .grammar import argument_at, phrase_at, starts_with
 from .sentence import Phrase, Sentence, choose, main_day_of
@@ -40,34 +41,14 @@ _MARGIN_DAYS = {
 """Days that *around* adds on either side."""
 
 
-class Clause(NamedTuple):
-    """A time with its preposition, on the tokens ``[first, last)``.
-
-    ``phrase`` still repeats when ``interval`` is None.
-    """
-
-    first: int
-    last: int
-    preposition: str
-    phrase: Phrase
-    interval: OpenInterval | None
-    certainty: float
+def _led(phrase: Phrase, i: int, preposition: str, **changes: Any) -> Phrase:
+    """Return a phrase with its preposition, which begins at token ``i``."""
+    return phrase._replace(lead=phrase.first - i, preposition=preposition, **changes)
 
 
-def _closed(i: int, preposition: str, phrase: Phrase) -> Clause:
-    """Return the clause of a time that the preposition does not change."""
-    interval = OpenInterval(*phrase.fixed) if phrase.fixed else None
-    return Clause(i, phrase.last, preposition, phrase, interval, phrase.certainty)
-
-
-def _not_meant(i: int, preposition: str, phrase: Phrase) -> Clause:
-    """Return a clause that is stepped over: no part of it is read again."""
-    return _closed(i, preposition, phrase._replace(grain="nothing"))
-
-
-def clauses_of(s: Sentence) -> list[Clause]:
+def clauses_of(s: Sentence) -> list[Phrase]:
     """Find every time named, in order; none overlap. One that is unclear makes the list empty."""
-    clauses: list[Clause] = []
+    clauses: list[Phrase] = []
     held = False
     i = 0
     while i < len(s.words):
@@ -77,8 +58,8 @@ def clauses_of(s: Sentence) -> list[Clause]:
             continue
         read_to = clauses[-1].last if clauses else 0
         clause = _continued(s, i, clauses[-1]) if clauses else None
-        if clause and clause.interval and clauses[-1].interval is None:
-            earlier = _just_before(clauses[-1], clause)
+        if clause and clause.fixed and clauses[-1].fixed is None:
+            earlier = _just_before(clauses[-1], clause.fixed.start)
             if earlier is None:
                 return []
             clauses[-1] = earlier
@@ -91,11 +72,11 @@ def clauses_of(s: Sentence) -> list[Clause]:
             if s.statement:
                 continue
             return []
-        if clause.phrase.grain == "nothing":
-            held = held or context.is_held(s, clause.phrase.first, clause.last)
+        if clause.grain == "nothing":
+            held = held or context.is_held(s, clause.first, clause.last)
         else:
             clauses.append(clause)
-    return [] if held and all(clause.phrase.grain == "year" for clause in clauses) else clauses
+    return [] if held and all(clause.grain == "year" for clause in clauses) else clauses
 
 
 def _after_habit(s: Sentence, i: int) -> int:
@@ -104,38 +85,35 @@ def _after_habit(s: Sentence, i: int) -> int:
     return i + 1 if habit is None or habit.fixed else habit.last
 
 
-def _is_unclear(s: Sentence, clause: Clause, read_to: int) -> bool:
+def _is_unclear(s: Sentence, clause: Phrase, read_to: int) -> bool:
     """Whether words beside a clause make of it a time that only the speaker knows."""
-    grain, first, last = clause.phrase.grain, clause.first, clause.last
+    grain, first, last = clause.grain, clause.begin, clause.last
     if grain == "unclear" or context.is_another(s, first, last, read_to):
         return True
-    if grain != "nothing" and clause.interval is None and context.is_some_time(s, first):
+    if grain != "nothing" and clause.fixed is None and context.is_some_time(s, first):
         return True
     return context.is_joined(s, last) and _continued(s, last, clause) is None
 
 
-def _continued(s: Sentence, i: int, before: Clause) -> Clause | None:
+def _continued(s: Sentence, i: int, before: Phrase) -> Phrase | None:
     """Read *and February* behind *in January* as *in February*."""
     if before.last != i or s.word(i) not in _JOINING:
         return None
     phrase = argument_at(s, i + 1)
-    if phrase is None or phrase.grain != before.phrase.grain:
+    if phrase is None or phrase.grain != before.grain:
         return None
     clause = _simple(s, i + 1, phrase, before.preposition)
-    return clause if clause.phrase.grain != "nothing" else None
+    return clause if clause.grain != "nothing" else None
 
 
-def _just_before(clause: Clause, other: Clause) -> Clause | None:
+def _just_before(phrase: Phrase, start: dt.datetime) -> Phrase | None:
     """Fix *March* in *March and April 2023*: the one that the other follows at once."""
-    if clause.phrase.repeat is None or other.phrase.fixed is None:
-        return None
-    start = other.phrase.fixed.start
-    occurrence = cal.latest_over(clause.phrase.repeat, start)
+    occurrence = cal.latest_over(phrase.repeat, start) if phrase.repeat else None
     adjacent = occurrence is not None and occurrence.end == start
-    return _closed(clause.first, "", clause.phrase._replace(fixed=occurrence)) if adjacent else None
+    return phrase._replace(fixed=occurrence) if adjacent else None
 
 
-def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
+def _clause_at(s: Sentence, i: int, read_to: int) -> Phrase | None:
     word = s.word(i)
     if word in OPENING:
         return _opening(s, i, read_to)
@@ -151,27 +129,32 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Clause | None:
     return (_from_to(s, i, phrase) or _simple(s, i, phrase, word)) if phrase else None
 
 
-def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Clause:
+def _simple(s: Sentence, i: int, phrase: Phrase, preposition: str) -> Phrase:
     """Read *in March*, *on Christmas*; a name that is no time is stepped over."""
     if phrase.bare and not context.is_time(s, i, phrase, preposition):
-        return _not_meant(i, preposition, phrase)
+        return _led(phrase, i, preposition, grain="nothing")
     if preposition == "on" and phrase.main_day is not None:
         phrase = main_day_of(s, phrase) if phrase.fixed else phrase._replace(repeat=phrase.main_day)
     if context.is_plain(s, i):
-        return _closed(phrase.first, preposition, phrase)
+        return phrase._replace(preposition=preposition)
     certainty = phrase.certainty
     if not preposition and context.is_whole_question(s, phrase):
         certainty = min(certainty, 0.85)
     if preposition in {"for", "about", "of", "to"}:
         certainty = min(certainty, 0.6)
-    tense = s.tense(phrase.first, phrase.last) if preposition == "for" else "past"
-    ahead = tense == "none" and phrase.grain in {"weekday", "weekend"}
-    if ahead or (tense != "past" and not _PLANNING.isdisjoint(s.words_before(i, 8))):
-        phrase = choose(s, phrase, tense="future")  # *what is planned for Friday*
-    return _closed(i, preposition, phrase._replace(certainty=certainty))
+    if preposition == "for" and _is_planned_for(s, i, phrase):
+        phrase = choose(s, phrase, tense="future")
+    return _led(phrase, i, preposition, certainty=certainty)
 
 
-def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
+def _is_planned_for(s: Sentence, i: int, phrase: Phrase) -> bool:
+    """Whether *for Friday* is the coming one: *what is planned for Friday*."""
+    tense = s.tense(phrase.first, phrase.last)
+    soon = phrase.grain in {"weekday", "weekend"} or tense not in {"past", "none"}
+    return soon and (tense == "none" or not _PLANNING.isdisjoint(s.words_before(i, 8)))
+
+
+def _opening(s: Sentence, i: int, read_to: int) -> Phrase | None:
     """Read *since March*; *shortly before March* is unclear."""
     side = s.word(i)
     if side == "by" and s.word(i - 1) in _VISITING:
@@ -179,22 +162,22 @@ def _opening(s: Sentence, i: int, read_to: int) -> Clause | None:
     clause = _opened(s, i, i + 1, side)
     if clause is None or side not in {"before", "after"}:
         return clause
-    led = i > read_to and context.is_led(s, i, clause.phrase.grain)
-    return clause._replace(phrase=clause.phrase._replace(grain="unclear")) if led else clause
+    led = i > read_to and context.is_led(s, i, clause.grain)
+    return clause._replace(grain="unclear") if led else clause
 
 
-def _opened(s: Sentence, i: int, j: int, side: str) -> Clause | None:
+def _opened(s: Sentence, i: int, j: int, side: str) -> Phrase | None:
     """Read *since March*, *until last week*: a time with one open end."""
     vague = s.word(j) in _VAGUELY
     phrase = argument_at(s, j + vague)
     if phrase is None:
         return None
     if phrase.grain in {"nothing", "unclear"}:
-        return _closed(i, side, phrase)
+        return _led(phrase, i, side)
     either = s.reads(i - 2, OPENING, _JOINING)
     name = phrase.bare and not context.is_time(s, i, phrase, side)
     if either or name or _asks_how_long(s, i, side):
-        return _not_meant(i, side, phrase)
+        return _led(phrase, i, side, grain="nothing")
     tense = _tense_of_side(s, i, phrase, side)
     if phrase.main_day is not None and side in {"since", "before", "after"}:
         phrase = main_day_of(s, phrase)
@@ -203,11 +186,11 @@ def _opened(s: Sentence, i: int, j: int, side: str) -> Clause | None:
         return None
     start, end = phrase.fixed
     if side in {"since", "after"}:
-        interval = OpenInterval(start if side == "since" else end, None)
+        interval = Interval(start if side == "since" else end, OPEN_END)
     else:
-        interval = OpenInterval(None, start if side == "before" else end)
+        interval = Interval(OPEN_START, start if side == "before" else end)
     certainty = 0.6 if vague else 0.85 if side in _DEADLINES else 1.0
-    return Clause(i, phrase.last, side, phrase, interval, min(certainty, phrase.certainty))
+    return _led(phrase, i, side, fixed=interval, certainty=min(certainty, phrase.certainty))
 
 
 def _tense_of_side(s: Sentence, i: int, phrase: Phrase, side: str) -> Tense:
@@ -232,25 +215,25 @@ def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
     return what == "many" and (of_what in UNITS or of_what in {"sleeps", "nights"})
 
 
-def _around(s: Sentence, i: int) -> Clause | None:
+def _around(s: Sentence, i: int) -> Phrase | None:
     """Read *around Easter*: a time and a margin that grows with it."""
     phrase = argument_at(s, i + 1)
     if phrase is None:
         return None
     if phrase.bare and not context.is_time(s, i, phrase, "around"):
-        return _not_meant(i, "around", phrase)
+        return _led(phrase, i, "around", grain="nothing")
     phrase = choose(s, phrase)
     if phrase.fixed is None or phrase.grain not in _MARGIN_DAYS:
-        return _closed(i, "around", phrase)
+        return _led(phrase, i, "around")
     start, end = phrase.fixed
     margin = _MARGIN_DAYS[phrase.grain] * DAY
-    interval = OpenInterval(start - margin, end + margin)
+    interval = Interval(start - margin, end + margin)
     if phrase.grain == "year":
-        interval = OpenInterval(cal.add_months(start, -12), cal.add_months(end, 12))
-    return Clause(i, phrase.last, "around", phrase, interval, min(phrase.certainty, 0.7))
+        interval = Interval(cal.add_months(start, -12), cal.add_months(end, 12))
+    return _led(phrase, i, "around", fixed=interval, certainty=min(phrase.certainty, 0.7))
 
 
-def _up_to(s: Sentence, i: int) -> Clause | None:
+def _up_to(s: Sentence, i: int) -> Phrase | None:
     """Read *up to 2020*, *up to and including 2020* and *prior to 2020*."""
     if s.word(i + 1) != "to":
         return None
@@ -261,7 +244,7 @@ def _up_to(s: Sentence, i: int) -> Clause | None:
     return None if context.is_doing(s, i) else _opened(s, i, i + 2, "until")
 
 
-def _between(s: Sentence, i: int) -> Clause | None:
+def _between(s: Sentence, i: int) -> Phrase | None:
     first = argument_at(s, i + 1)
     if first is None or s.word(first.last) != "and":
         # "between 3 and 5 May" is one phrase already.
@@ -270,7 +253,7 @@ def _between(s: Sentence, i: int) -> Clause | None:
     return _range(s, i, first, second) if second else None
 
 
-def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
+def _from_to(s: Sentence, i: int, first: Phrase) -> Phrase | None:
     """Read *from March to May*, *Monday to Wednesday*, *from last Friday on*."""
     word, before = s.word(first.last), s.word(i)
     is_from = before == "from"
@@ -289,7 +272,7 @@ def _from_to(s: Sentence, i: int, first: Phrase) -> Clause | None:
     return _range(s, i, first, second) if joins else None
 
 
-def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
+def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Phrase | None:
     """Join two times; one that repeats is chosen by the other."""
     if _is_no_edge(s, first) or _is_no_edge(s, second):
         return None
@@ -309,8 +292,8 @@ def _range(s: Sentence, i: int, first: Phrase, second: Phrase) -> Clause | None:
         return None
     whole = Interval(first.fixed.start, second.fixed.end)
     certainty = min(first.certainty, second.certainty, 0.9 if tense == "past" else 0.7)
-    phrase = first._replace(last=second.last, fixed=whole, grain="days")
-    return Clause(i, second.last, "between", phrase, OpenInterval(*whole), certainty)
+    whole_phrase = first._replace(last=second.last, fixed=whole, grain="days", certainty=certainty)
+    return _led(whole_phrase, i, "between")
 
 
 def _is_no_edge(s: Sentence, phrase: Phrase) -> bool:
@@ -320,7 +303,7 @@ def _is_no_edge(s: Sentence, phrase: Phrase) -> bool:
     return name or phrase.grain in {"nothing", "unclear", "time"}
 
 
-def _in_future(s: Sentence, i: int) -> Clause | None:
+def _in_future(s: Sentence, i: int) -> Phrase | None:
     """Read *in two weeks* where the tense looks ahead; else it is how long something takes."""
     count = 1 if s.word(i + 1) in {"a", "an"} else count_of(s.word(i + 1))
     name = UNITS.get(s.word(i + 2))
@@ -330,10 +313,10 @@ def _in_future(s: Sentence, i: int) -> Clause | None:
     alone = i == 0 and not s.word(last)
     ahead = last > i + 3 or alone or s.tense(i, last) == "future"
     phrase = Phrase(i, last, name, cal.unit(s.now, name, count), certainty=0.8)
-    return _closed(i, "in", phrase) if ahead and s.ends_at(last) else None
+    return _led(phrase, i, "in") if ahead and s.ends_at(last) else None
 
 
-def _when(s: Sentence, i: int) -> Clause | None:
+def _when(s: Sentence, i: int) -> Phrase | None:
     """Read *when Arjun was born* by the household's anchors; "when did we move?" holds no time."""
     asks = s.word(i) == "when" and (
         s.at(i).possessive
@@ -342,10 +325,10 @@ def _when(s: Sentence, i: int) -> Clause | None:
     )
     phrase = None if asks else phrase_at(s, i + 1, anchored=True)
     anchored = phrase is not None and phrase.grain == "anchor"
-    return _closed(i, s.word(i), choose(s, phrase)) if phrase and anchored else None
+    return _led(choose(s, phrase), i, s.word(i)) if phrase and anchored else None
 
 
-_CLAUSES: dict[str, Callable[[Sentence, int], Clause | None]] = {
+_CLAUSES: dict[str, Callable[[Sentence, int], Phrase | None]] = {
     "between": _between,
     "when": _when,
     "while": _when,

@@ -15,7 +15,7 @@ from family_recall.english.lexicon import DASHES, FOLLOWERS
 from family_recall.english.tokens import count_of
 
 from . import calendar as cal
-from .calendar import DAY, MICROSECOND, Interval, OpenInterval
+from .calendar import DAY, MICROSECOND, OPEN_END, Interval
 from .grammar import STARTS
 from .sentence import Sentence
 
@@ -82,7 +82,7 @@ def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     return None
 
 
-def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenInterval, float]:
+def narrowed(s: Sentence, hours: Hours, day: Interval | None) -> tuple[Interval, float]:
     """Return the part of a day that is meant, and how surely.
 
     Args:
@@ -95,22 +95,22 @@ def narrowed(s: Sentence, hours: Hours, day: OpenInterval | None) -> tuple[OpenI
     """
     if day is None:
         return _latest(s, hours)
-    if day.start is None or day.end is None or day.end - day.start > _LONGEST_DAY:
+    base = day
+    if base.end - base.start > _LONGEST_DAY:
         raise ValueError("not a day")
-    base = Interval(day.start, day.end)
     if hours.end is not None:
         return _stretch(hours.start, hours.end, base)
     start, sure = _moment(hours.start, base)
     if hours.side == "after":
-        return OpenInterval(start, base.end), 0.9 if sure else 0.8
+        return Interval(start, base.end), 0.9 if sure else 0.8
     if hours.side == "before":
-        return OpenInterval(base.start, start), 0.9 if sure else 0.8
+        return Interval(base.start, start), 0.9 if sure else 0.8
     # What belongs to a moment is rarely stored at that very moment: it excludes nothing.
     margin = _AT_MARGIN * (2 if hours.side == "around" else 1)
-    return OpenInterval(start - margin, start + margin), 0.75
+    return Interval(start - margin, start + margin), 0.75
 
 
-def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
+def _latest(s: Sentence, hours: Hours) -> tuple[Interval, float]:
     """Return the most recent such hours, or the coming ones if the verb looks ahead."""
     ahead = s.tense(hours.first, hours.last) == "future"
     choices = [
@@ -119,10 +119,10 @@ def _latest(s: Sentence, hours: Hours) -> tuple[OpenInterval, float]:
         for start in hours.start.on(day)
     ]
     if ahead:
-        return OpenInterval(*min(each for each in choices if each.end > s.now)), 0.7
+        return min(each for each in choices if each.end > s.now), 0.7
     latest = max(each for each in choices if each.start <= s.now)
     open_end = hours.side == "after" and latest.start >= cal.midnight(s.now)
-    return OpenInterval(latest.start, None if open_end else latest.end), 0.7
+    return Interval(latest.start, OPEN_END if open_end else latest.end), 0.7
 
 
 def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
@@ -136,7 +136,7 @@ def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
     return moments[0], len(moments) == 1
 
 
-def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[OpenInterval, float]:
+def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[Interval, float]:
     """Return both ends; *2 and 4 pm* are both in the afternoon, *9 to 5* ends in the evening."""
     start, sure = _moment(first, base)
     end = second.after(start)
@@ -145,7 +145,7 @@ def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[OpenI
         before = [moment for moment in first.on(last) if moment < last]
         if before:
             start, end, sure = max(before), last, last_sure
-    return OpenInterval(start, end), 0.95 if sure else 0.8
+    return Interval(start, end), 0.95 if sure else 0.8
 
 
 def _hours_at(s: Sentence, i: int) -> Hours | None:

@@ -254,7 +254,7 @@ def _chosen_name(m: Match, word: str, name: Phrase | None = None) -> Phrase | No
     if small and not s.at(at).raw[:1].isupper() and not s.ends_at(m.last):
         return None  # *This may* is mostly a verb and *last march* a walk.
     name = name._replace(first=m.first, bare=False)
-    if word == "coming" and name.grain in {"weekday", "weekend"}:
+    if word == "coming" and name.repeat and name.grain in {"weekday", "weekend"}:
         # The first there is, even in this week.
         return name._replace(fixed=cal.first_after(name.repeat, s.now), certainty=0.85)
     return choose(s, name, CHOICES[word])

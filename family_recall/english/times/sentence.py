@@ -44,7 +44,8 @@ class Phrase(NamedTuple):
 
     It is either fixed or repeats, and is then chosen by tense or by a frame such as *last
     year*. ``main_day`` is what it means after *on*, *before*, *after* and *since*. ``bare``
-    phrases mean a time only after a preposition or inside a frame.
+    phrases mean a time only after a preposition or inside a frame. ``lead`` counts the tokens of
+    the preposition in front.
     """
 
     first: int
@@ -56,6 +57,13 @@ class Phrase(NamedTuple):
     bare: bool = False
     article: bool = False
     main_day: Repeat | None = None
+    preposition: str = ""
+    lead: int = 0
+
+    @property
+    def begin(self) -> int:
+        """The first token, with the preposition."""
+        return self.first - self.lead
 
 
 def no_time(first: int, last: int) -> Phrase:

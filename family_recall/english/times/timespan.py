@@ -13,11 +13,11 @@ from family_recall.english.tokens import MAX_SCANNED_CHARS, Token, tokens_of
 
 from . import calendar as cal
 from . import dates, relative  # noqa: F401  (they register what they read)
-from .calendar import DAY, Interval, OpenInterval
-from .clauses import Clause, clauses_of
+from .calendar import DAY, OPEN_END, OPEN_START, Interval
+from .clauses import clauses_of
 from .clock import Hours, hours_in, narrowed
 from .grammar import STARTS
-from .sentence import Anchor, Sentence, choose, coming_too, within
+from .sentence import Anchor, Phrase, Sentence, choose, coming_too, within
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -177,10 +177,9 @@ def _mentions_in(s: Sentence) -> list[Mention]:
         meant = _meant(s, clauses)
         intervals = [(meant.interval, meant.certainty)] if meant else []
         for clause in [] if meant else clauses:
-            phrase = clause.phrase if clause.interval else choose(s, clause.phrase)
-            interval = clause.interval or (phrase.fixed and OpenInterval(*phrase.fixed))
-            if interval and phrase.grain != "daily":  # "in the morning" is every morning
-                intervals.append((interval, min(clause.certainty, phrase.certainty)))
+            phrase = choose(s, clause)
+            if phrase.fixed and phrase.grain != "daily":  # "in the morning" is every morning
+                intervals.append((phrase.fixed, phrase.certainty))
         zoned = [
             (_in_zone(start, s.moment), _in_zone(end, s.moment), certainty)
             for (start, end), certainty in intervals
@@ -196,10 +195,10 @@ class _Meant(NamedTuple):
     ``other`` is the coming one of that name, where it may be meant as well.
     """
 
-    interval: OpenInterval
+    interval: Interval
     certainty: float
     tokens: tuple[tuple[int, int], ...]
-    other: OpenInterval | None = None
+    other: Interval | None = None
 
 
 def _may_begin(token: Token) -> bool:
@@ -207,17 +206,17 @@ def _may_begin(token: Token) -> bool:
     return token.word in _BEGINNINGS or token.word[0] in "0123456789'’"
 
 
-def _meant(s: Sentence, clauses: list[Clause]) -> _Meant | None:
+def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
     """Return the days that a sentence names, narrowed by the hours or by what is still to come.
 
     ``clauses`` are all its clauses.
     """
     days = None
     combined = _combined(s, clauses) if clauses else None
-    if combined is not None and combined.interval is not None:
-        inside = [clause for clause in clauses if combined.first <= clause.first < combined.last]
-        tokens = tuple((clause.first, clause.last) for clause in inside)
-        days = _Meant(combined.interval, combined.certainty, tokens)
+    if combined is not None and combined.fixed is not None:
+        inside = [clause for clause in clauses if combined.begin <= clause.begin < combined.last]
+        tokens = tuple((clause.begin, clause.last) for clause in inside)
+        days = _Meant(combined.fixed, combined.certainty, tokens)
         if len(inside) == 1 and not s.statement:
             days = _with_other(s, inside[0], days)
     elif clauses:
@@ -231,15 +230,12 @@ def _meant(s: Sentence, clauses: list[Clause]) -> _Meant | None:
     return _with_ahead(s, taken, days)
 
 
-def _with_other(s: Sentence, clause: Clause, days: _Meant) -> _Meant:
+def _with_other(s: Sentence, clause: Phrase, days: _Meant) -> _Meant:
     """Add the coming stretch of a name where it may be meant as well as the last one."""
-    start, end = days.interval
-    if clause.interval is not None or start is None or end is None:
-        return days
-    coming = coming_too(s, clause.phrase, Interval(start, end))
+    coming = None if clause.fixed else coming_too(s, clause, days.interval)
     if coming is None:
         return days
-    return days._replace(certainty=min(days.certainty, EITHER), other=OpenInterval(*coming))
+    return days._replace(certainty=min(days.certainty, EITHER), other=coming)
 
 
 def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
@@ -281,13 +277,13 @@ def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant | None) -> _Mea
     if days is None:
         if _names_a_time(s, first, last):
             return None
-        return _Meant(OpenInterval(today, None), certainty, ((first, last),))
+        return _Meant(Interval(today, OPEN_END), certainty, ((first, last),))
     start, end = days.interval
-    start = today if start is None else max(start, today)
-    if end is not None and end <= start:
+    start = max(start, today)
+    if end <= start:
         return days
     tokens = tuple(sorted((*days.tokens, (first, last))))
-    return _Meant(OpenInterval(start, end), days.certainty, tokens)
+    return _Meant(Interval(start, end), days.certainty, tokens)
 
 
 def _ahead(s: Sentence, i: int) -> float:
@@ -317,7 +313,7 @@ _BEGINNINGS = _STARTERS | set(
 )
 
 
-def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
+def _combined(s: Sentence, clauses: list[Phrase]) -> Phrase | None:
     """Return the one time that is meant by all that are named; None when they disagree.
 
     A time that repeats is taken from the frame named elsewhere ("on Christmas Eve … last
@@ -325,16 +321,16 @@ def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
     one stretch. A topic ("about Saturday") yields to the time of the event.
     """
     frames = [
-        Interval(clause.interval.start, clause.interval.end)
+        clause.fixed
         for clause in clauses
-        if clause.interval and clause.phrase.fixed and clause.interval.start and clause.interval.end
+        if clause.fixed and clause.fixed.start > OPEN_START and clause.fixed.end < OPEN_END
     ]
     fixed = [
-        clause if clause.interval else _fixed(s, clause, frames)
+        clause if clause.fixed else _fixed(s, clause, frames)
         for clause in clauses
-        if clause.phrase.grain != "daily"
+        if clause.grain != "daily"
     ]
-    if any(clause.interval is None for clause in fixed):
+    if any(clause.fixed is None for clause in fixed):
         return None
     fixed = [clause for clause in fixed if clause.preposition not in _TOPICS] or fixed
     combined = fixed[0] if fixed else None
@@ -343,44 +339,37 @@ def _combined(s: Sentence, clauses: list[Clause]) -> Clause | None:
     return combined
 
 
-def _fixed(s: Sentence, clause: Clause, frames: list[Interval]) -> Clause:
+def _fixed(s: Sentence, clause: Phrase, frames: list[Interval]) -> Phrase:
     """Fix a time that repeats, by the frames or else by the tense."""
-    for frame in frames:
-        inside = within(clause.phrase, frame)
-        if inside:
-            return clause._replace(interval=OpenInterval(*inside))
-    phrase = choose(s, clause.phrase)
-    if phrase.fixed is None:
-        return clause
-    certainty = min(clause.certainty, phrase.certainty)
-    interval = OpenInterval(*phrase.fixed)
-    return clause._replace(phrase=phrase, interval=interval, certainty=certainty)
+    inside = next((inside for frame in frames if (inside := within(clause, frame))), None)
+    return clause._replace(fixed=inside) if inside else choose(s, clause)
 
 
-def _intersection(s: Sentence, clause: Clause, other: Clause) -> Clause | None:
+def _intersection(s: Sentence, clause: Phrase, other: Phrase) -> Phrase | None:
     """Return the smaller of two times, or both as one stretch if *and* joins them."""
-    a, b = clause.interval, other.interval
+    a, b = clause.fixed, other.fixed
     if a is None or b is None:
         return None
     certainty = min(clause.certainty, other.certainty)
-    starts = [start for start in (a.start, b.start) if start is not None]
-    ends = [end for end in (a.end, b.end) if end is not None]
-    is_open = len(starts) < 2 or len(ends) < 2
-    low, high = max(starts, default=None), min(ends, default=None)
-    both = OpenInterval(low, high)
-    if low is None or high is None or low < high:
+    starts, ends = sorted((a.start, b.start)), sorted((a.end, b.end))
+    is_open = starts[0] == OPEN_START or ends[1] == OPEN_END
+    both = Interval(starts[1], ends[0])
+    if both.start < both.end:
         if is_open or both in (a, b):
-            return clause._replace(last=other.last, interval=both, certainty=certainty)
+            return clause._replace(last=other.last, fixed=both, certainty=certainty)
         return None
-    joined = other.first == clause.last + 1 and s.word(clause.last) in {"and", "or"}
-    if joined and not is_open and low - high < DAY:
-        hull = OpenInterval(min(starts), max(ends))
-        return clause._replace(last=other.last, interval=hull, certainty=min(certainty, 0.7))
+    joined = other.begin == clause.last + 1 and s.word(clause.last) in {"and", "or"}
+    if joined and not is_open and both.start - both.end < DAY:
+        hull = Interval(starts[0], ends[1])
+        return clause._replace(last=other.last, fixed=hull, certainty=min(certainty, 0.7))
     return None
 
 
-def _in_zone(edge: dt.datetime | None, now: dt.datetime) -> dt.datetime | None:
-    """Put a wall-clock time into the zone; one the clocks skip becomes the first after it."""
-    if edge is None:
+def _in_zone(edge: dt.datetime, now: dt.datetime) -> dt.datetime | None:
+    """Put a wall-clock time into the zone; one the clocks skip becomes the first after it.
+
+    An open end is None.
+    """
+    if edge in {OPEN_START, OPEN_END}:
         return None
     return edge.replace(tzinfo=now.tzinfo).astimezone(dt.UTC).astimezone(now.tzinfo)
