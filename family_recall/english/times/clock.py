@@ -11,12 +11,12 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
-from family_recall.english.lexicon import DASHES, FOLLOWERS
+from family_recall.english.lexicon import FOLLOWERS, RANGES
 from family_recall.english.tokens import count_of
 
 from . import calendar as cal
 from .calendar import DAY, MICROSECOND, OPEN_END, Interval
-from .grammar import STARTS
+from .grammar import STARTS, elements, match, table_class, word_class
 from .sentence import Sentence
 
 _HALF_DAY = 12 * 60
@@ -30,7 +30,6 @@ _SIDES = {
     **dict.fromkeys(("before", "until", "till", "til", "by"), "before"),
 }
 _NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
-_TO = frozenset(("to", "till", "til", "until", "and", *DASHES))
 _COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
 _BESIDE = FOLLOWERS | STARTS.keys()
 
@@ -150,34 +149,21 @@ def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[Inter
 
 def _hours_at(s: Sentence, i: int) -> Hours | None:
     """Read the preposition at a token and the times behind it."""
-    word = s.word(i)
-    if word in {"between", "from"} or count_of(word) is not None or _COLON.fullmatch(word):
-        return _range_at(s, i)
-    side = _SIDES.get(word)
+    for pattern in _RANGES:
+        times = match(s, i, pattern)
+        if times and _ends(s, times[0][-1]):
+            (first, *_, second), last = times
+            sure = s.word(i) in {"between", "from"} or first.written or second.written
+            return Hours(i, last, "between", first, second) if sure else None
+    side = _SIDES.get(s.word(i))
     if side is None or s.word(i - 1) in _SIDES:
         return None
-    j = i + 1
-    if s.word(j) in _AROUND:
-        j, side = j + 1, "around" if side == "at" else side
-    elif s.word(j) in {"just", "exactly"}:
-        j += 1
+    around = s.word(i + 1) in _AROUND
+    if around and side == "at":
+        side = "around"
+    j = i + 1 + (around or s.word(i + 1) in {"just", "exactly"})
     time = _clock_time_at(s, j)
     return Hours(i, time.last, side, time) if time and _ends(s, time) else None
-
-
-def _range_at(s: Sentence, i: int) -> Hours | None:
-    """Read *between 2 and 4 pm*, *from 9 to 5*, *2 to 4 pm*, *14:00-15:30*."""
-    named = s.word(i) in {"between", "from"}
-    first = _clock_time_at(s, i + named)
-    if first is None or s.word(first.last) not in _TO:
-        return None
-    if (s.word(first.last) == "and") != (s.word(i) == "between"):
-        return None
-    second = _clock_time_at(s, first.last + 1)
-    if second is None or not _ends(s, second):
-        return None
-    hours = Hours(i, second.last, "between", first, second)
-    return hours if named or first.written or second.written else None
 
 
 def _ends(s: Sentence, time: ClockTime) -> bool:
@@ -198,51 +184,55 @@ def _relative_to_hour(s: Sentence, i: int) -> ClockTime | None:
     """Read *half past six*, *half six*, *a quarter to eight*, *twenty past seven*."""
     i += s.word(i) == "a"
     word, j = s.word(i), i + 1
-    minutes = {"half": 30, "quarter": 15}.get(word) or count_of(word)
-    if minutes is None or minutes > 30:
+    named = {"half": 30, "quarter": 15}.get(word)
+    minutes = named or count_of(word)
+    if minutes is None or minutes > 30 or not (named or minutes % 5 == 0):
         return None
     j += s.word(j) in {"minutes", "minute"}
-    sign = {"past": 1, "after": 1, "to": -1, "of": -1, "before": -1}.get(s.word(j))
-    by_number = word not in {"half", "quarter"}
-    if sign is None or (by_number and (s.word(j) not in {"past", "to"} or minutes % 5)):
-        # "half six" is half past it.
-        if word != "half":
-            return None
-        j, sign = j - 1, 1
-    hour = _hour_at(s, j + 1)
-    if hour is None or hour.minutes % 60 or hour.half:
+    sign = {"past": 1, "after": 1, "to": -1, "of": -1}.get(s.word(j))
+    if word == "half" and sign is None:
+        j, sign = j - 1, 1  # "half six" is half past it
+    hour = _hour_at(s, j + 1) if sign and (named or s.word(j) in {"past", "to"}) else None
+    if not sign or hour is None or hour.minutes % 60 or hour.half:
         return None
-    ambiguous = by_number and s.word(j) == "to" and minutes <= 12
-    return ClockTime((hour.minutes + sign * minutes) % 1440, hour.last, "", written=not ambiguous)
+    may_be_range = not named and sign < 0 and minutes <= 12  # "5 to 8"
+    minutes = (hour.minutes + sign * minutes) % 1440
+    return ClockTime(minutes, hour.last, "", written=not may_be_range)
 
 
 def _hour_at(s: Sentence, i: int) -> ClockTime | None:
-    word = s.word(i)
-    match = _COLON.fullmatch(word)
-    if match:
-        certain = int(match[1]) > 12 or match[1][0] == "0"
-        return ClockTime(int(match[1]) * 60 + int(match[2]), i + 1, "24h" if certain else "")
-    hour = count_of(word)
+    written = _COLON.fullmatch(s.word(i))
+    if written:
+        certain = int(written[1]) > 12 or written[1][0] == "0"
+        minutes = int(written[1]) * 60 + int(written[2])
+        return ClockTime(minutes, i + 1, "24h" if certain else "")
+    hour = count_of(s.word(i))
     if hour is None or not 1 <= hour <= 24:
         return None
-    if s.reads(i + 1, "o", {"'", "’"}, "clock") or s.word(i + 1) == "o'clock":
-        return ClockTime(hour * 60, i + (4 if s.word(i + 1) == "o" else 2))
+    if s.reads(i + 1, "o", {"'", "’"}, "clock"):
+        return ClockTime(hour * 60, i + 4)
     return ClockTime(hour * 60, i + 1, "24h" if hour > 12 else "", written=False)
 
 
 def _with_half(s: Sentence, time: ClockTime) -> ClockTime:
     """Read *am*, *p.m.*, *in the morning* or *at night* behind a time."""
-    j = time.last
-    half, last = "", j
-    if s.word(j) in {"am", "pm"}:
-        half, last = s.word(j), j + 1
-    elif s.reads(j, {"a", "p"}, ".", "m"):
-        half, last = s.word(j) + "m", j + 3 + (s.word(j + 3) == ".")
-    elif s.reads(j, "in", "the", {"morning", "afternoon", "evening"}):
-        half, last = ("am" if s.word(j + 2) == "morning" else "pm"), j + 3
-    elif s.reads(j, "at", "night"):
-        half, last = "pm", j + 2
-    if not half or time.half or time.minutes > _HALF_DAY + 59:
+    halves = (match(s, time.last, pattern) for pattern in _HALVES)
+    half = next((half for half in halves if half), None)
+    if half is None or time.half or time.minutes > _HALF_DAY + 59:
         return time
-    minutes = time.minutes % _HALF_DAY + (_HALF_DAY if half == "pm" else 0)
-    return ClockTime(minutes, last, half)
+    words, last = half
+    name = "am" if words[0] in {"am", "a", "morning"} else "pm"
+    minutes = time.minutes % _HALF_DAY + (_HALF_DAY if name == "pm" else 0)
+    return ClockTime(minutes, last, name)
+
+
+word_class("CLOCK", lambda s, i: (time, time.last) if (time := _clock_time_at(s, i)) else None)
+table_class("TO", RANGES)
+table_class("NIGHT", {"night"})
+_RANGES = [elements("between CLOCK and CLOCK"), elements("from? CLOCK TO CLOCK")]
+_HALVES = [
+    elements("am|pm"),
+    elements("a|p . m .?"),
+    elements("in the morning|afternoon|evening"),
+    elements("at NIGHT"),
+]

@@ -30,7 +30,6 @@ _NUMERIC_DATE = re.compile(
     r"(?P<y>[0-9]{4})[-/.](?P<m>[0-9]{1,2})[-/.](?P<d>[0-9]{1,2})"
     r"|([0-9]{1,2})([-/.])([0-9]{1,2})\5([0-9]{4})"
 )
-_SEASONS_OF_TWO_YEARS = re.compile(r"([0-9]{4})/(?:[0-9]{2}){1,2}")
 _NUMBERED_BY_YEAR = frozenset(
     "trip trips holiday holidays vacation vacations wedding photos pictures tax taxes budget "
     "calendar census marathon olympics election reunion".split()
@@ -79,6 +78,8 @@ def _year_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read ``2023``, ``, 2023``, ``of 2023`` or ``'19``."""
     i += s.word(i) in {",", "of", "in"}
     word = s.word(i)
+    if len(word) in {7, 9} and word[4] == "/" and not {*s.words_before(i, 2)}.isdisjoint(SEASONS):
+        word = word[:4]  # "the winter of 2022/23"
     if word[:1] in {"'", "’"} and word[1:].isdigit() and len(word) == 3:
         year = 2000 + int(word[1:])
         return (year if year <= s.now.year + 10 else year - 100), i + 1
@@ -134,9 +135,6 @@ word_class("HOLIDAY", lambda s, i: holiday_at(s.words, i, s.country), HOLIDAY_WO
 word_class("QUARTER", _quarter_at, ["q"])
 word_class("DECADE", _decade_at, DECADES, digits=True)
 word_class("DATE", _numeric_date_at, digits=True)
-word_class(
-    "YEARS", lambda s, i: (m, i + 1) if (m := _SEASONS_OF_TWO_YEARS.fullmatch(s.word(i))) else None
-)
 table_class("SEASON", SEASONS)
 table_class("PART", PARTS)
 table_class("COMPOUND", COMPOUNDS)
@@ -295,15 +293,13 @@ def _name(m: Match, *_: object) -> Phrase | None:
     return m.repeats(grain, repeat) if repeat else None
 
 
-@reads("SEASON", "SEASON YEAR", "SEASON of|in? YEARS")
-def _season(m: Match, name: str, year: int | re.Match[str] | None = None) -> Phrase:
-    """Read *summer*, *summer 2023*, *the winter of 2022/23*; a winter counts by its December."""
+@reads("SEASON", "SEASON YEAR")
+def _season(m: Match, name: str, year: int | None = None) -> Phrase:
+    """Read *summer*, *summer 2023*; a winter counts by its December."""
     number, south = SEASONS[name], m.s.south
     if year is None:
         seasons = cal.yearly(lambda year: [cal.season(year, number, south=south)])
         return m.repeats("season", seasons)
-    if isinstance(year, re.Match):
-        return m.means("season", cal.season(int(year[1]), number, south=south))
     spans_years = number == (1 if south else 3)
     fixed = cal.season(year, number, south=south)
     return m.means("season", fixed, 0.7 if spans_years else 0.95)

@@ -99,10 +99,17 @@ def reads(*patterns: str) -> Callable[[_F], _F]:
                 words = _CLASSES[first][1] if first in _CLASSES else first.split("|")
                 for word in words:
                     STARTS.setdefault(word, []).append(first)
-            _RULES.setdefault(first, []).append(([_element(other) for other in others], function))
+            _RULES.setdefault(first, []).append((elements(" ".join(others)), function))
         return function
 
     return add
+
+
+def starts_with(word: str) -> list[str]:
+    """Return the first elements of the rules that may begin with a word."""
+    if word in STARTS:
+        return STARTS[word]
+    return STARTS["0"] if word[:1].isdigit() or word[:1] in {"'", "’"} else []
 
 
 def _element(text: str) -> _Element:
@@ -115,39 +122,34 @@ def _element(text: str) -> _Element:
     return _Element(read, len(words) > 1 and not optional, optional)
 
 
-def starts_with(word: str) -> list[str]:
-    """Return the first elements of the rules that may begin with a word."""
-    if word in STARTS:
-        return STARTS[word]
-    return STARTS["0"] if word[:1].isdigit() or word[:1] in {"'", "’"} else []
+def elements(pattern: str) -> list[_Element]:
+    """Return the elements of a pattern."""
+    return [_element(text) for text in pattern.split()]
 
 
-def _phrases_at(s: Sentence, i: int) -> Iterator[Phrase]:
-    for first in starts_with(s.word(i)):
-        element = _ELEMENTS[first]
-        begun = element.read(s, i)
-        if begun is None:
-            continue
-        for others, function in _RULES[first]:
-            values = [begun[0]] if element.is_value else []
-            last = _rest(s, begun[1], others, values)
-            phrase = function(Match(s, i, last), *values) if last else None
-            if phrase:
-                yield phrase
-
-
-def _rest(s: Sentence, i: int, elements: list[_Element], values: list[Any]) -> int:
-    """Collect the values of the elements that follow; return the token after them, 0 for none."""
-    for element in elements:
+def match(s: Sentence, i: int, pattern: list[_Element]) -> tuple[list[Any], int] | None:
+    """Return the values of the elements that begin at a token, and the token after them."""
+    values = []
+    for element in pattern:
         read = element.read(s, i)
         if read is None:
             if element.optional:
                 continue
-            return 0
+            return None
         if element.is_value:
             values.append(read[0])
         i = read[1]
-    return i
+    return values, i
+
+
+def _phrases_at(s: Sentence, i: int) -> Iterator[Phrase]:
+    for first in starts_with(s.word(i)):
+        begun = match(s, i, [_ELEMENTS[first]])
+        for others, function in _RULES[first] if begun else ():
+            rest = match(s, begun[1], others)
+            phrase = function(Match(s, i, rest[1]), *begun[0], *rest[0]) if rest else None
+            if phrase:
+                yield phrase
 
 
 def phrase_at(s: Sentence, i: int, *, anchored: bool = False) -> Phrase | None:

@@ -161,7 +161,7 @@ word_class("ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, re
 table_class("UNIT", _CALENDAR_UNITS)
 table_class("UNITS", UNITS)
 table_class("NUMBER", COUNTS.keys() | {str(n) for n in range(1, 100)})
-table_class("COUNTED", _COUNTED_PARTS | WEEKDAYS.keys() | {"night", "half", "quarter"})
+table_class("COUNTED", _COUNTED_PARTS | WEEKDAYS.keys() | {"half", "quarter"})
 table_class(
     "THING",
     _CALENDAR_UNITS.union(PARTS, SEASONS, WEEKDAYS, HOLIDAY_WORDS, MONTHS)
@@ -368,11 +368,17 @@ def _from_day(m: Match, length: Length, day: Phrase) -> Phrase | None:
     return m.means("day", cal.day(start), day.certainty if joint else min(day.certainty, 0.7))
 
 
-@reads("LENGTH before|after")
-def _beside_unknown(m: Match, length: Length, _: str) -> Phrase | None:
-    """Step over *two days before the school fair*."""
-    known = length.unit in _CALENDAR_UNITS or singular_of(length.unit) in PARTS
-    return m.unclear() if known else None
+@reads("LENGTH before|after", "THING before|after")
+def _beside_unknown(m: Match, what: Length | str, _: str) -> Phrase | None:
+    """Step over *two days before the school fair* and *the day before the party*."""
+    if isinstance(what, Length):
+        known = what.unit in _CALENDAR_UNITS or singular_of(what.unit) in PARTS
+        return m.unclear() if known else None
+    if m.s.word(m.last) == what:
+        return m._replace(last=m.last + 1).no_time()  # "night after night"
+    definite = m.before == "the" and m.s.word(m.first - 2) != "in"
+    known = definite or what in UNITS or what == "weekend"
+    return m.unclear() if known and not is_somebody(m.s, m.first) else None
 
 
 @reads("LENGTH before|after DAY")
@@ -418,26 +424,21 @@ def _unknown(m: Match, *_: object) -> Phrase:
     return m.unclear()
 
 
+@reads("morning|afternoon|evening|night|weekend of DAY")
 @reads("week of|commencing|beginning|starting DAY")
-def _week_of(m: Match, joint: str, day: Phrase) -> Phrase | None:
-    """Read *the week of 5 May* and *the week commencing 5 May*."""
-    if joint == "of" and m.before in {"a", "one"}:
+def _part_of(m: Match, word: str, day: Phrase) -> Phrase | None:
+    """Read *the night of 5 May*, *the week of 5 May* and *the week commencing 5 May*."""
+    if word == "of" and m.before in {"a", "one"}:
         return m.unclear()  # "within a week of Christmas"
     if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
         return None
     start = day.fixed.start
-    week = cal.unit(start, "week", 0) if joint == "of" else Interval(start, start + 7 * DAY)
+    if word in PARTS:
+        return m.means("day", cal.part_of_day(start, PARTS[word]), day.certainty)
+    week = cal.unit(start, "week" if word == "of" else "weekend", 0)
+    if word in {"commencing", "beginning", "starting"}:
+        week = Interval(start, start + 7 * DAY)
     return m.means("day", week, day.certainty)
-
-
-@reads("morning|afternoon|evening|night|weekend of DAY")
-def _part_of(m: Match, word: str, day: Phrase) -> Phrase | None:
-    """Read *the night of 5 May*."""
-    if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
-        return None
-    start = day.fixed.start
-    hours = cal.part_of_day(start, PARTS[word]) if word in PARTS else cal.unit(start, word, 0)
-    return m.means("day", hours, day.certainty)
 
 
 @reads("THING before last", "THING after next")
@@ -457,16 +458,6 @@ def _before_last(m: Match, word: str) -> Phrase | None:
     if grain not in {"weekday", "weekend"} or following.fixed is None:
         return m.unclear()
     return m.means(grain, cal.shifted(following.fixed, 7 * DAY), following.certainty)
-
-
-@reads("THING before|after")
-def _thing_beside(m: Match, word: str, _: str) -> Phrase | None:
-    """Step over *the day before the party*."""
-    if m.s.word(m.last) == word:
-        return m._replace(last=m.last + 1).no_time()  # "night after night"
-    definite = m.before == "the" and m.s.word(m.first - 2) != "in"
-    known = definite or word in UNITS or word == "weekend"
-    return m.unclear() if known and not is_somebody(m.s, m.first) else None
 
 
 @reads("THING before|after DAY")
@@ -567,18 +558,6 @@ def _first_few(
     return _within_period(m, period, change)
 
 
-@reads("NTH THING before|after DAY")
-def _nth_beside(m: Match, nth: int, name: str, side: str, day: Phrase) -> Phrase | None:
-    """Read *the third day after Christmas* and *the second Sunday before Easter*."""
-    if name not in {"day", "weekend", *WEEKDAYS} or (nth < 0 and side == "after"):
-        return None
-    place = day.fixed
-    for _ in range(min(max(nth, 1), 60)):
-        place = place and _beside(m.s, name, side, place)
-    certainty = min(day.certainty, 0.8 if side == "before" else 0.9)
-    return m.means("day", place, certainty) if place else None
-
-
 @reads("NTH UNITS of|in", "NTH WEEKDAY of", "NTH weekend of")
 def _nth_of_unknown(m: Match, *_: object) -> Phrase | None:
     """Step over *the first days of term* and *the first day of school*."""
@@ -600,23 +579,14 @@ def _nth_of_period(m: Match, period: Phrase, name: str, nth: int) -> Phrase | No
     grain, whole_units = period.grain, {"month", "year", "decade"}
     if grain == "holiday" and name == "day" and period.main_day is not None:
         return m.unclear()  # the second day of Christmas is the 26th
-    if grain == "holiday" and name in {"day", "night"}:
-        return _within_period(m, period, lambda whole: _nth_of_holiday(whole, name, nth))
     if name == "half":
         if grain not in whole_units or nth not in {1, 2}:
             return None
         return _within_period(m, period, lambda whole: cal.half(whole, grain, nth))
-    possible = grain in whole_units and name != "night"
+    possible = grain in whole_units
     if name in {"month", "quarter"}:
         possible = grain == "year" and nth <= (4 if name == "quarter" else 12)
     return _within_period(m, period, lambda whole: _nth_in(whole, name, nth)) if possible else None
-
-
-def _nth_of_holiday(whole: Interval, name: str, nth: int) -> Interval | None:
-    start = whole.start + (nth - 1) * DAY if nth > 0 else whole.end - DAY
-    if start >= whole.end or whole.end - whole.start == DAY:
-        return None
-    return cal.part_of_day(start, PARTS["night"]) if name == "night" else cal.day(start)
 
 
 def _nth_in(whole: Interval, name: str, nth: int) -> Interval | None:
