@@ -175,9 +175,9 @@ def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
         return None
     day = m.s.now + _SHIFTS.get(word, 0) * DAY
     part = part or ("" if word else "night")
-    return (
-        m.means("part", cal.part_of_day(day, PARTS[part])) if part else m.means("day", cal.day(day))
-    )
+    if part:
+        return m.means("part", cal.part_of_day(day, PARTS[part]))
+    return m.means("day", cal.day(day))
 
 
 @reads("now")
@@ -243,11 +243,10 @@ def _chosen_part(m: Match, word: str, part: str) -> Phrase | None:
     return m.means("part", hours, certainty)
 
 
-@reads("CHOICE weekend", "CHOICE TIME")
-def _chosen_name(m: Match, word: str, name: Phrase | None = None) -> Phrase | None:
+@reads("CHOICE TIME")
+def _chosen_name(m: Match, word: str, name: Phrase) -> Phrase | None:
     """Read *last Friday*, *next March*, *this summer*, *the coming weekend*."""
     s, at = m.s, m.last - 1
-    name = name or m.repeats("weekend", cal.weekends)
     if name.repeat is None or name.fixed or name.article or name.grain not in _NAMES:
         return None
     small = name.grain == "month" and s.word(at) in {"may", "march", "mar", "jan"}
