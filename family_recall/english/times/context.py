@@ -4,19 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from family_recall.english.lexicon import (
-    CHOICES,
-    COMPOUNDS,
-    COUNTS,
-    FOLLOWERS,
-    GIVEN_NAMES,
-    ORDINALS,
-    OWNERS,
-    PARTS,
-    SEASONS,
-    UNITS,
-    WEEKDAYS,
-)
+from family_recall.english import lexicon as lex
 from family_recall.english.tokens import singular_of
 
 from .calendar import HOLIDAY_WORDS
@@ -53,9 +41,9 @@ _OF_BOOKS = frozenset("copy version edition class think thought make made say bo
 _PARTS_OF_BOOKS = frozenset("page pages chapter chapters plot character scene ending".split())
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _NAMING = (
-    OWNERS
-    | CHOICES.keys()
-    | ORDINALS.keys()
+    lex.OWNERS
+    | lex.CHOICES.keys()
+    | lex.ORDINALS.keys()
     | frozenset("a an is for watch play named that same other following some one another".split())
     | frozenset("watched directed saw read starred made wrote liked loved in".split())
 )
@@ -66,10 +54,10 @@ _CONTRASTS = frozenset("than not unlike except excluding besides versus vs".spli
 _LEADING = frozenset(
     "just right shortly soon long straight immediately directly well sometime weekend".split()
 )
-_PICKING = frozenset(("last", "next", "final", "penultimate", *ORDINALS))
+_PICKING = frozenset(("last", "next", "final", "penultimate", *lex.ORDINALS))
 _BREAKS = frozenset("holiday holidays break vacation half term".split())
-_LEADING_TIMES = UNITS.keys() | PARTS.keys() | WEEKDAYS.keys()
-_REPEATED = WEEKDAYS.keys() | PARTS.keys() | SEASONS.keys() | {"weekday", "weekend"}
+_LEADING_TIMES = lex.UNITS.keys() | lex.PARTS.keys() | lex.WEEKDAYS.keys()
+_REPEATED = lex.WEEKDAYS.keys() | lex.PARTS.keys() | lex.SEASONS.keys() | {"weekday", "weekend"}
 _GATHERINGS = frozenset(
     "party market markets season shopping fair concert play parade service lunch dinner breakfast "
     "brunch meal".split()
@@ -120,7 +108,7 @@ def is_whole_question(s: Sentence, phrase: Phrase) -> bool:
     first = s.at(phrase.first + phrase.article)
     if phrase.first or any(word[:1].isalnum() for word in s.words[phrase.last :]):
         return False
-    if phrase.grain not in _ALONE or first.word in GIVEN_NAMES:
+    if phrase.grain not in _ALONE or first.word in lex.GIVEN_NAMES:
         return False
     return first.raw[:1].isupper() or not first.word.isalpha() or phrase.article
 
@@ -132,7 +120,7 @@ def _is_season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     if phrase.grain == "season" and preposition not in {"in", "over", "during"}:
         return ends
     which = i > 0 and (s.word(phrase.last) in _RELATIVE or _is_surname(s, phrase.last))
-    return not which and s.word(phrase.last) not in COMPOUNDS
+    return not which and s.word(phrase.last) not in lex.COMPOUNDS
 
 
 def _is_year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -146,17 +134,17 @@ def _is_month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     first = s.at(phrase.first)
     if first.possessive:
         return False
-    if first.word in GIVEN_NAMES:
+    if first.word in lex.GIVEN_NAMES:
         if preposition in OPENING:
             return s.ends_at(phrase.last)
         of_media = preposition == "from" and s.word(i - 1) in _MEDIA
         somebody = preposition in {"for", "of", "from"} or _is_surname(s, phrase.last)
         return of_media or not somebody
-    return preposition != "of" or s.word(i - 1) in UNITS or is_plain(s, i)
+    return preposition != "of" or s.word(i - 1) in lex.UNITS or is_plain(s, i)
 
 
 def _is_surname(s: Sentence, i: int) -> bool:
-    return s.at(i).capitalised and s.word(i) not in FOLLOWERS
+    return s.at(i).capitalised and s.word(i) not in lex.FOLLOWERS
 
 
 def _is_weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -210,7 +198,7 @@ def _is_picked(s: Sentence, first: int) -> bool:
         return before in {"long", "holiday"}
     if lead != singular_of(lead) and singular_of(lead) in _REPEATED:
         return True
-    picked = before in SEASONS or before == "half" or not _PICKING.isdisjoint({before, earlier})
+    picked = before in lex.SEASONS or before == "half" or not _PICKING.isdisjoint({before, earlier})
     return lead in _BREAKS and picked
 
 
@@ -234,7 +222,7 @@ def _unread_before(s: Sentence, i: int, reach: int) -> list[str]:
 def is_held(s: Sentence, first: int, last: int) -> bool:
     """Whether a name only says what *the Christmas market* or *the summer holidays* are for."""
     what = {s.word(last), s.word(last - 1)}
-    named = s.word(first) in SEASONS or s.word(first) in HOLIDAY_WORDS
+    named = s.word(first) in lex.SEASONS or s.word(first) in HOLIDAY_WORDS
     return named and not what.isdisjoint(_GATHERINGS | _BREAKS)
 
 
@@ -244,10 +232,10 @@ def is_led(s: Sentence, i: int, grain: str) -> bool:
     So do *shortly before* and *at the party before*.
     """
     lead = s.word(i - 1)
-    if lead in _LEADING or lead in COUNTS or singular_of(lead) in _LEADING_TIMES:
+    if lead in _LEADING or lead in lex.COUNTS or singular_of(lead) in _LEADING_TIMES:
         return True
     at_event = s.word(i - 3) in {"at", "in", "on", "during", "over"}
-    named = s.word(i - 2) in OWNERS | {"the", "a", "an"}
+    named = s.word(i - 2) in lex.OWNERS | {"the", "a", "an"}
     return at_event and named and lead.isalpha() and grain not in {"year", "decade", "anchor"}
 
 

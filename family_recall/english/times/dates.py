@@ -6,19 +6,7 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
-from family_recall.english.lexicon import (
-    COMPOUNDS,
-    COUNTS,
-    DASHES,
-    DECADES,
-    MONTHS,
-    ORDINALS,
-    OWNERS,
-    PARTS,
-    RANGES,
-    SEASONS,
-    WEEKDAYS,
-)
+from family_recall.english import lexicon as lex
 from family_recall.english.tokens import day_of, is_ordinal
 
 from . import calendar as cal
@@ -40,7 +28,7 @@ _MARKERS = frozenset(
 _WORDS_TOO = frozenset("may march mar jan".split())
 """Months that are mostly another word when written small."""
 
-_SHORT_WEEKDAYS = frozenset(name for name in WEEKDAYS if not name.endswith("day"))
+_SHORT_WEEKDAYS = frozenset(name for name in lex.WEEKDAYS if not name.endswith("day"))
 _BEFORE_SHORT = frozenset("on last this next since until by".split())
 
 
@@ -63,12 +51,12 @@ class Days(NamedTuple):
 def _days_at(s: Sentence, i: int) -> tuple[Days, int] | None:
     """Read *5*, *3 to 5*, *5th to the 9th*, *3 and 5*, *3 or 4*."""
     first, j = day_of(s.word(i)), i + 2 + (s.word(i + 2) == "the")
-    if s.word(i) in COUNTS and s.word(i - 1) == "the" and s.word(i + 1) == "of":
-        first = COUNTS[s.word(i)]  # "the twelve of May"
-    if first is None or (s.word(i) == "second" and s.word(i - 1) in MONTHS):
+    if s.word(i) in lex.COUNTS and s.word(i - 1) == "the" and s.word(i + 1) == "of":
+        first = lex.COUNTS[s.word(i)]  # "the twelve of May"
+    if first is None or (s.word(i) == "second" and s.word(i - 1) in lex.MONTHS):
         return None
     last, ordinal, joint = day_of(s.word(j)), is_ordinal(s.word(i)), s.word(i + 1)
-    joined = joint in RANGES or joint == "and" or (joint == "or" and last == first + 1)
+    joined = joint in lex.RANGES or joint == "and" or (joint == "or" and last == first + 1)
     if joined and last and last > first:
         return Days(first, last, ordinal), j + 1
     return Days(first, first, ordinal), i + 1
@@ -78,7 +66,11 @@ def _year_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read ``2023``, ``, 2023``, ``of 2023`` or ``'19``."""
     i += s.word(i) in {",", "of", "in"}
     word = s.word(i)
-    if len(word) in {7, 9} and word[4] == "/" and not {*s.words_before(i, 2)}.isdisjoint(SEASONS):
+    if (
+        len(word) in {7, 9}
+        and word[4] == "/"
+        and not {*s.words_before(i, 2)}.isdisjoint(lex.SEASONS)
+    ):
         word = word[:4]  # "the winter of 2022/23"
     if word[:1] in {"'", "’"} and word[1:].isdigit() and len(word) == 3:
         year = 2000 + int(word[1:])
@@ -90,21 +82,21 @@ def _year_at(s: Sentence, i: int) -> tuple[int, int] | None:
 
 def _month_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read *October* or *Oct.* as a number."""
-    if s.word(i) not in MONTHS:
+    if s.word(i) not in lex.MONTHS:
         return None
     dotted = s.word(i + 1) == "." and s.word(i + 2)[:1].isdigit()
-    return MONTHS[s.word(i)], i + 1 + dotted
+    return lex.MONTHS[s.word(i)], i + 1 + dotted
 
 
 def _weekday_at(s: Sentence, i: int) -> tuple[Repeat, int] | None:
     """Read *Friday*, and *Fri* where it cannot be another word."""
     word = s.word(i)
-    if word not in WEEKDAYS:
+    if word not in lex.WEEKDAYS:
         return None
     if word in _SHORT_WEEKDAYS and s.word(i - 1) not in _BEFORE_SHORT:
         return None
     small = word in {"sat", "sun", "wed"} and not s.at(i).raw[:1].isupper()
-    return None if small else (cal.weekly(WEEKDAYS[word]), i + 1)
+    return None if small else (cal.weekly(lex.WEEKDAYS[word]), i + 1)
 
 
 def _quarter_at(s: Sentence, i: int) -> tuple[int, int] | None:
@@ -115,7 +107,7 @@ def _quarter_at(s: Sentence, i: int) -> tuple[int, int] | None:
 
 def _decade_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read *nineties*, *1990s* or *90s* as a year."""
-    start, digits = DECADES.get(s.word(i), 0), s.word(i).strip("'’")
+    start, digits = lex.DECADES.get(s.word(i), 0), s.word(i).strip("'’")
     if digits[-2:] == "0s" and digits[:-1].isdigit() and len(digits) in {3, 5}:
         start = int(digits[:-1])
         start += 1900 if 30 <= start < 100 else 0
@@ -127,30 +119,30 @@ def _numeric_date_at(s: Sentence, i: int) -> tuple[re.Match[str], int] | None:
     return (match, i + 1) if match else None
 
 
-word_class("DAYS", _days_at, [*ORDINALS, *COUNTS], digits=True)
+word_class("DAYS", _days_at, [*lex.ORDINALS, *lex.COUNTS], digits=True)
 word_class("YEAR", _year_at, digits=True)
-word_class("MONTH", _month_at, MONTHS)
-word_class("WEEKDAY", _weekday_at, WEEKDAYS)
+word_class("MONTH", _month_at, lex.MONTHS)
+word_class("WEEKDAY", _weekday_at, lex.WEEKDAYS)
 word_class("HOLIDAY", lambda s, i: holiday_at(s.words, i, s.country), HOLIDAY_WORDS)
 word_class("QUARTER", _quarter_at, ["q"])
-word_class("DECADE", _decade_at, DECADES, digits=True)
+word_class("DECADE", _decade_at, lex.DECADES, digits=True)
 word_class("DATE", _numeric_date_at, digits=True)
-table_class("SEASON", SEASONS)
-table_class("PART", PARTS)
-table_class("COMPOUND", COMPOUNDS)
-table_class("DASH", DASHES)
+table_class("SEASON", lex.SEASONS)
+table_class("PART", lex.PARTS)
+table_class("COMPOUND", lex.COMPOUNDS)
+table_class("DASH", lex.DASHES)
 
 
 def repeat_of(s: Sentence, name: str) -> tuple[Repeat | None, str]:
     """Return what *weekend*, *Friday*, *March*, *summer* or *Easter* repeats as, and its grain."""
     if name == "weekend":
         return cal.weekends, "weekend"
-    if name in MONTHS:
-        return cal.yearly(lambda year: [cal.months_from(year, MONTHS[name])]), "month"
-    if name in WEEKDAYS:
-        return cal.weekly(WEEKDAYS[name]), "weekday"
-    if name in SEASONS:
-        number, south = SEASONS[name], s.south
+    if name in lex.MONTHS:
+        return cal.yearly(lambda year: [cal.months_from(year, lex.MONTHS[name])]), "month"
+    if name in lex.WEEKDAYS:
+        return cal.weekly(lex.WEEKDAYS[name]), "weekday"
+    if name in lex.SEASONS:
+        number, south = lex.SEASONS[name], s.south
         return cal.yearly(lambda year: [cal.season(year, number, south=south)]), "season"
     match = holiday_at([name], 0, s.country)
     return (cal.yearly(match[0].period), "holiday") if match else (None, "")
@@ -166,7 +158,7 @@ def _thing(m: Match, *_: object) -> Phrase:
 def _month_day(m: Match, month: int, days: Days, year: int | None = None) -> Phrase | None:
     """Read *March 5*, *March 5th, 2024* and *March 3-5*."""
     between_days = day_of(m.before) and not is_ordinal(m.before)
-    follows = m.s.word(m.last) in RANGES | WEEKDAYS.keys() | {"weekend"}
+    follows = m.s.word(m.last) in lex.RANGES | lex.WEEKDAYS.keys() | {"weekend"}
     sure = year or m.s.ends_at(m.last) or days.ordinal or follows
     if not sure or between_days or is_somebody(m.s, m.first):
         return None
@@ -183,7 +175,7 @@ def _day_month(m: Match, days: Days, month: int, year: int | None = None) -> Phr
         return m._replace(last=m.last + 1).unclear()  # "14 Oct 24" may be a year
     sure = year or days.ordinal or days.last > days.first or m.before in _MARKERS
     joined = s.word(last - 1) in {"of", "."}
-    if s.word(m.first) in ORDINALS and not joined and m.before not in _MARKERS - {"the"}:
+    if s.word(m.first) in lex.ORDINALS and not joined and m.before not in _MARKERS - {"the"}:
         return None  # "the first April in ages"
     if not (sure or joined):
         small = s.word(last) in _WORDS_TOO and not (s.ends_at(m.last) and m.before != "at")
@@ -222,7 +214,7 @@ def _date(m: Match, date: re.Match[str]) -> Phrase:
 @reads("DAYS")
 def _nth(m: Match, days: Days) -> Phrase | None:
     """Read *the 5th* and *the 5th to the 9th*; *the fifth* is mostly no day."""
-    if not days.ordinal or m.s.word(m.first) in ORDINALS or not m.s.ends_at(m.last):
+    if not days.ordinal or m.s.word(m.first) in lex.ORDINALS or not m.s.ends_at(m.last):
         return None
     more = (days.last - days.first) * DAY
     repeat = cal.mapped(cal.monthly(days.first), lambda day: Interval(day.start, day.end + more))
@@ -233,7 +225,7 @@ def _nth(m: Match, days: Days) -> Phrase | None:
 def _year(m: Match, year: int) -> Phrase:
     """Read *2023*, and *our 2023 holiday* without a preposition."""
     numbered = m.s.word(m.last) in _NUMBERED_BY_YEAR and m.s.ends_at(m.last + 1)
-    owned = numbered and m.before in OWNERS | {"the"}
+    owned = numbered and m.before in lex.OWNERS | {"the"}
     phrase = m.means("year", cal.months_from(year, 1, 12), 0.85 if owned else 0.95)
     return phrase._replace(bare=not owned)
 
@@ -241,7 +233,7 @@ def _year(m: Match, year: int) -> Phrase:
 @reads("DECADE")
 def _decade(m: Match, year: int) -> Phrase | None:
     """Read *the nineties*, *the 1990s*, *the 90s*; *her nineties* is an age."""
-    if m.before in OWNERS or m.s.at(m.first - 1).possessive:
+    if m.before in lex.OWNERS or m.s.at(m.first - 1).possessive:
         return None
     return m.means("decade", cal.months_from(year, 1, 120))._replace(bare=True)
 
@@ -258,7 +250,7 @@ def _quarter(m: Match, number: int, year: int | None = None) -> Phrase:
 @reads("WEEKDAY PART")
 def _part_of_weekday(m: Match, days: Repeat, part: str) -> Phrase:
     """Read *Friday night*."""
-    hours = PARTS[part]
+    hours = lex.PARTS[part]
     return m.repeats("weekday", cal.mapped(days, lambda day: cal.part_of_day(day.start, hours)))
 
 
@@ -273,8 +265,8 @@ def _weekday_week(m: Match, days: Repeat, word: str) -> Phrase | None:
 @reads("WEEKDAY ,? TIME")
 def _dated_weekday(m: Match, _days: Repeat, date: Phrase) -> Phrase | None:
     """Read *Sunday, 7 June* and *Sunday the 7th*; a date on another weekday is unclear."""
-    weekday, begins = WEEKDAYS[m.s.word(m.first)], m.s.word(date.first + date.article)
-    if begins not in MONTHS and not day_of(begins):
+    weekday, begins = lex.WEEKDAYS[m.s.word(m.first)], m.s.word(date.first + date.article)
+    if begins not in lex.MONTHS and not day_of(begins):
         return None
     if date.grain == "day" and date.fixed and date.fixed.end - date.fixed.start == DAY:
         agrees = date.fixed.start.weekday() == weekday
@@ -296,7 +288,7 @@ def _name(m: Match, *_: object) -> Phrase | None:
 @reads("SEASON", "SEASON YEAR")
 def _season(m: Match, name: str, year: int | None = None) -> Phrase:
     """Read *summer*, *summer 2023*; a winter counts by its December."""
-    number, south = SEASONS[name], m.s.south
+    number, south = lex.SEASONS[name], m.s.south
     if year is None:
         seasons = cal.yearly(lambda year: [cal.season(year, number, south=south)])
         return m.repeats("season", seasons)
@@ -308,10 +300,11 @@ def _season(m: Match, name: str, year: int | None = None) -> Phrase:
 @reads("HOLIDAY PART", "HOLIDAY weekend")
 def _part_of_holiday(m: Match, holiday: Holiday, part: str = "") -> Phrase:
     """Read *Christmas morning* and *Thanksgiving weekend*."""
-    repeat = cal.mapped(
-        cal.yearly(holiday.main_day),
-        lambda day: cal.part_of_day(day.start, PARTS[part]) if part else cal.weekend_around(day),
-    )
+
+    def change(day: Interval) -> Interval:
+        return cal.part_of_day(day.start, lex.PARTS[part]) if part else cal.weekend_around(day)
+
+    repeat = cal.mapped(cal.yearly(holiday.main_day), change)
     return m.repeats("holiday", repeat, holiday.certainty, bare=False)
 
 

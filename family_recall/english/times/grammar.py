@@ -7,10 +7,11 @@ out. Classes and choices of words are arguments of the function; single and opti
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from family_recall.english.lexicon import GIVEN_NAMES, MONTHS
+from family_recall.english.lexicon import GIVEN_NAMES, MONTHS, PARTS
 
 from . import calendar as cal
 from .anchors import anchor_phrase_at
@@ -48,6 +49,14 @@ class Match(NamedTuple):
     def means(self, grain: str, interval: Interval, certainty: float = 0.95) -> Phrase:
         """Return a fixed time."""
         return Phrase(self.first, self.last, grain, interval, None, certainty)
+
+    def day(self, moment: dt.datetime, certainty: float = 0.95) -> Phrase:
+        """Return the day of a moment."""
+        return self.means("day", cal.day(moment), certainty)
+
+    def part(self, moment: dt.datetime, name: str, certainty: float = 0.95) -> Phrase:
+        """Return the morning or night of that day."""
+        return self.means("part", cal.part_of_day(moment, PARTS[name]), certainty)
 
     def repeats(
         self, grain: str, repeat: Repeat, certainty: float = 0.95, *, bare: bool = True

@@ -6,20 +6,7 @@ import datetime as dt
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from family_recall.english.lexicon import (
-    CHOICES,
-    COUNTS,
-    DASHES,
-    FOLLOWERS,
-    MONTHS,
-    ORDINALS,
-    OWNERS,
-    PARTS,
-    SEASONS,
-    THIRDS,
-    UNITS,
-    WEEKDAYS,
-)
+from family_recall.english import lexicon as lex
 from family_recall.english.tokens import count_of, day_of, is_ordinal, singular_of
 
 from . import calendar as cal
@@ -78,7 +65,7 @@ def _count_at(s: Sentence, i: int) -> tuple[tuple[int, int], int] | None:
     count = count_of(word)
     if not count:
         return None
-    more = count_of(s.word(i + 2)) if s.word(i + 1) in {"or", "to", *DASHES} else None
+    more = count_of(s.word(i + 2)) if s.word(i + 1) in {"or", "to", *lex.DASHES} else None
     return ((count, more), i + 3) if more and more > count else ((count, count), i + 1)
 
 
@@ -91,7 +78,7 @@ def _length_at(s: Sentence, i: int) -> tuple[Length, int] | None:
     word = s.word(j)
     if word in {"fortnight", "fortnights"}:
         return Length(2 * least, 2 * most, "week"), j + 1
-    return (Length(least, most, UNITS.get(word, word)), j + 1) if word.isalpha() else None
+    return (Length(least, most, lex.UNITS.get(word, word)), j + 1) if word.isalpha() else None
 
 
 def _choice_at(s: Sentence, i: int) -> tuple[str, int] | None:
@@ -99,7 +86,7 @@ def _choice_at(s: Sentence, i: int) -> tuple[str, int] | None:
     before = s.at(i - 1)
     at_home = s.word(i - 2) in {"at", "to", "from"}  # "at Grandma's last year"
     owned = before.possessive and before.word not in _PRONOUNS and not at_home
-    if s.word(i) not in CHOICES or before.word in OWNERS or owned or _is_title(s, i):
+    if s.word(i) not in lex.CHOICES or before.word in lex.OWNERS or owned or _is_title(s, i):
         return None
     i += s.reads(i, {"this", "current"}, {"past", "coming"})
     return s.word(i), i + 1
@@ -118,7 +105,7 @@ def _anchor_day_at(s: Sentence, i: int) -> tuple[Phrase, int] | None:
 
 def _event_day_at(s: Sentence, i: int) -> Phrase | None:
     """Read *the rehearsal last Friday*: some event by the one day named behind it."""
-    if not (s.word(i) in OWNERS | {"the", "a", "an"} or s.at(i).possessive):
+    if not (s.word(i) in lex.OWNERS | {"the", "a", "an"} or s.at(i).possessive):
         return None
     for j in range(i + 1, i + 6):
         day = phrase_at(s, j)
@@ -128,7 +115,7 @@ def _event_day_at(s: Sentence, i: int) -> Phrase | None:
                 return None
             single = day.fixed.end - day.fixed.start == DAY and not day.article
             return day._replace(certainty=min(day.certainty, 0.7)) if single and j > i + 1 else None
-        if not s.word(j).isalpha() or (s.word(j) in FOLLOWERS and s.word(j) != "on"):
+        if not s.word(j).isalpha() or (s.word(j) in lex.FOLLOWERS and s.word(j) != "on"):
             return None
     return None
 
@@ -146,25 +133,25 @@ def _nth_at(s: Sentence, i: int) -> tuple[int, int] | None:
     """Read *first*, *5th* or *last*, which is −1."""
     word = s.word(i)
     if word in {"last", "final"}:
-        again = word == "last" and (s.word(i - 1) in ORDINALS or s.word(i - 1) == "to")
+        again = word == "last" and (s.word(i - 1) in lex.ORDINALS or s.word(i - 1) == "to")
         return None if again else (-1, i + 1)
     nth = day_of(word) if is_ordinal(word) else None
     return (nth, i + 1) if nth else None
 
 
-word_class("LENGTH", _length_at, ["a", "an", *_VAGUE_COUNTS, *COUNTS], digits=True)
-word_class("CHOICE", _choice_at, CHOICES)
+word_class("LENGTH", _length_at, ["a", "an", *_VAGUE_COUNTS, *lex.COUNTS], digits=True)
+word_class("CHOICE", _choice_at, lex.CHOICES)
 word_class("DAY", _anchor_day_at)
 word_class("PERIOD", _period_at)
-word_class("NTH", _nth_at, ["last", "final", *ORDINALS], digits=True)
+word_class("NTH", _nth_at, ["last", "final", *lex.ORDINALS], digits=True)
 word_class("ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, reach=1)) else None)
 table_class("UNIT", _CALENDAR_UNITS)
-table_class("UNITS", UNITS)
-table_class("NUMBER", COUNTS.keys() | {str(n) for n in range(1, 100)})
-table_class("COUNTED", _COUNTED_PARTS | WEEKDAYS.keys() | {"half", "quarter"})
+table_class("UNITS", lex.UNITS)
+table_class("NUMBER", lex.COUNTS.keys() | {str(n) for n in range(1, 100)})
+table_class("COUNTED", _COUNTED_PARTS | lex.WEEKDAYS.keys() | {"half", "quarter"})
 table_class(
     "THING",
-    _CALENDAR_UNITS.union(PARTS, SEASONS, WEEKDAYS, HOLIDAY_WORDS, MONTHS)
+    _CALENDAR_UNITS.union(lex.PARTS, lex.SEASONS, lex.WEEKDAYS, HOLIDAY_WORDS, lex.MONTHS)
     | {"fortnight", "weekend", "eve"},
 )
 
@@ -176,14 +163,14 @@ def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
     day = m.s.now + _SHIFTS.get(word, 0) * DAY
     part = part or ("" if word else "night")
     if part:
-        return m.means("part", cal.part_of_day(day, PARTS[part]))
-    return m.means("day", cal.day(day))
+        return m.part(day, part)
+    return m.day(day)
 
 
 @reads("now")
 def _now(m: Match) -> Phrase | None:
     """Read *now* where something lasts from it: *between now and Christmas*."""
-    return m.means("day", cal.day(m.s.now), 0.8) if m.before in {"from", "between"} else None
+    return m.day(m.s.now, 0.8) if m.before in {"from", "between"} else None
 
 
 @reads("last|past|previous half an? hour")
@@ -203,9 +190,9 @@ def _moments_ago(s: Sentence, name: str, n: int, *, about: bool = False) -> Inte
 @reads("CHOICE LENGTH")
 def _rolling(m: Match, word: str, length: Length) -> Phrase | None:
     """Read *the last 3 days* and *the next few weeks*, counted from the day of asking."""
-    choice, name = CHOICES[word], length.unit
+    choice, name = lex.CHOICES[word], length.unit
     alone = word == "coming" and m.before != "the"  # "is she coming a week on Saturday"
-    if choice == "this" or alone or name not in UNITS:
+    if choice == "this" or alone or name not in lex.UNITS:
         return None
     n = length.most if length.most - length.least > 1 else length.least
     certainty = 0.95 if length.exact else 0.7
@@ -218,7 +205,7 @@ def _rolling(m: Match, word: str, length: Length) -> Phrase | None:
 @reads("CHOICE UNIT", "CHOICE hour|fortnight")
 def _chosen_unit(m: Match, word: str, name: str) -> Phrase | None:
     """Read *last week* and *this year* by the calendar, *the past week* back from today."""
-    choice, the = CHOICES[word], m.first - (m.before == "the")
+    choice, the = lex.CHOICES[word], m.first - (m.before == "the")
     if name == "fortnight":
         days = cal.rolling(m.s.now, "week", 2 if choice == "last" else -2)
         return m.means("days", days) if choice != "this" else None
@@ -235,12 +222,11 @@ def _chosen_unit(m: Match, word: str, name: str) -> Phrase | None:
 @reads("CHOICE PART")
 def _chosen_part(m: Match, word: str, part: str) -> Phrase | None:
     """Read *last night* and *this morning*."""
-    choice = CHOICES[word]
+    choice = lex.CHOICES[word]
     if choice == "next":
         return None
     certainty = 0.6 if m.s.now.hour < 5 and part == "night" else 0.95
-    hours = cal.part_of_day(m.s.now + _SHIFTS[choice] * DAY, PARTS[part])
-    return m.means("part", hours, certainty)
+    return m.part(m.s.now + _SHIFTS[choice] * DAY, part, certainty)
 
 
 @reads("CHOICE TIME")
@@ -256,7 +242,7 @@ def _chosen_name(m: Match, word: str, name: Phrase) -> Phrase | None:
     if word == "coming" and name.repeat and name.grain in {"weekday", "weekend"}:
         # The first there is, even in this week.
         return name._replace(fixed=cal.first_after(name.repeat, s.now), certainty=0.85)
-    return choose(s, name, CHOICES[word])
+    return choose(s, name, lex.CHOICES[word])
 
 
 @reads("this time|day last|next UNIT", "this time|day LENGTH ago", "this time|day TIME")
@@ -264,13 +250,13 @@ def _this_time(m: Match, word: str, *when: str | Length | Phrase) -> Phrase | No
     """Read *this day last year* as that day, *this time last year* as the week before and after."""
     today = cal.midnight(m.s.now)
     if when[1:] == ("week",) and word == "day":
-        return m.means("day", cal.day(today + _SHIFTS[str(when[0])] * 7 * DAY))
+        return m.day(today + _SHIFTS[str(when[0])] * 7 * DAY)
     length = Length(1, 1, "year") if when == ("last", "year") else when[0]
     if not isinstance(length, Length) or not length.exact or length.unit != "year":
         return m.unclear()
     day = cal.add_months(today, -12 * length.least)
     if word == "day":
-        return m.means("day", cal.day(day))
+        return m.day(day)
     return m.means("days", Interval(day - 7 * DAY, day + 8 * DAY), 0.7)
 
 
@@ -288,9 +274,9 @@ def _earlier_or_later(m: Match, word: str, inner: Phrase) -> Phrase | None:
 @reads("half a|an UNITS ago|back", "a|an UNITS and a half ago|back")
 def _half_ago(m: Match, *words: str) -> Phrase | None:
     """Read *half a year ago* and *a year and a half ago*."""
-    if UNITS[words[1]] not in _SMALLER_UNITS:
+    if lex.UNITS[words[1]] not in _SMALLER_UNITS:
         return None
-    name, parts = _SMALLER_UNITS[UNITS[words[1]]]
+    name, parts = _SMALLER_UNITS[lex.UNITS[words[1]]]
     n = parts // 2 if m.s.word(m.first) == "half" else parts + parts // 2
     if name == "minute":
         return m.means("time", _moments_ago(m.s, name, n, about=True), 0.8)
@@ -309,14 +295,16 @@ def _ago(m: Match, length: Length, _: str) -> Phrase | None:
     if name in {"minute", "hour"}:
         moment = _moments_ago(m.s, name, length.most, about=True)
         return m.means("time", moment, min(certainty, 0.8))
-    if name in UNITS:
+    if name in lex.UNITS:
         units = _units(now, name, -length.most, -length.least)
         return m.means(name, units, 0.5 if name == "decade" else certainty)
     name = singular_of(name)
-    if not length.exact or name in MONTHS:
+    if not length.exact or name in lex.MONTHS:
         return None  # "out 14 Dec back 4 Jan"
-    if name in PARTS:
-        return m.means("part", cal.part_of_day(now - length.least * DAY, PARTS[name]), certainty)
+    if name in lex.PARTS:
+        return m.means(
+            "part", cal.part_of_day(now - length.least * DAY, lex.PARTS[name]), certainty
+        )
     repeat, grain = repeat_of(m.s, name)
     occurrence = cal.latest_over(repeat, now, length.least) if repeat else None
     return m.means(grain, occurrence, certainty) if occurrence else None
@@ -329,9 +317,9 @@ def _units(now: dt.datetime, name: str, nearest: int, farthest: int) -> Interval
 @reads("LENGTH ago today", "LENGTH ago to the day")
 def _to_the_day(m: Match, length: Length) -> Phrase | None:
     """Read *a week ago today*."""
-    if not length.exact or length.unit not in UNITS or length.unit in {"minute", "hour"}:
+    if not length.exact or length.unit not in lex.UNITS or length.unit in {"minute", "hour"}:
         return None
-    return m.means("day", cal.day(cal.earlier(m.s.now, length.unit, length.least)))
+    return m.day(cal.earlier(m.s.now, length.unit, length.least))
 
 
 @reads("LENGTH from now")
@@ -364,19 +352,19 @@ def _from_day(m: Match, length: Length, day: Phrase) -> Phrase | None:
         return None
     n = length.least if back else -length.least
     start = cal.earlier(cal.midnight(day.fixed.start), length.unit, n)
-    return m.means("day", cal.day(start), day.certainty if joint else min(day.certainty, 0.7))
+    return m.day(start, day.certainty if joint else min(day.certainty, 0.7))
 
 
 @reads("LENGTH before|after", "THING before|after")
 def _beside_unknown(m: Match, what: Length | str, _: str) -> Phrase | None:
     """Step over *two days before the school fair* and *the day before the party*."""
     if isinstance(what, Length):
-        known = what.unit in _CALENDAR_UNITS or singular_of(what.unit) in PARTS
+        known = what.unit in _CALENDAR_UNITS or singular_of(what.unit) in lex.PARTS
         return m.unclear() if known else None
     if m.s.word(m.last) == what:
         return m._replace(last=m.last + 1).no_time()  # "night after night"
     definite = m.before == "the" and m.s.word(m.first - 2) != "in"
-    known = definite or what in UNITS or what == "weekend"
+    known = definite or what in lex.UNITS or what == "weekend"
     return m.unclear() if known and not is_somebody(m.s, m.first) else None
 
 
@@ -388,9 +376,8 @@ def _units_beside(m: Match, length: Length, side: str, day: Phrase) -> Phrase | 
     name, n = length.unit, length.least
     edge = day.fixed.start if side == "before" else day.fixed.end - DAY
     shift = -n if side == "before" else n
-    if singular_of(length.unit) in PARTS and m.before != "the":
-        hours = cal.part_of_day(edge + shift * DAY, PARTS[singular_of(length.unit)])
-        return m.means("part", hours, min(0.9, day.certainty))
+    if singular_of(length.unit) in lex.PARTS and m.before != "the":
+        return m.part(edge + shift * DAY, singular_of(length.unit), min(0.9, day.certainty))
     if name not in _CALENDAR_UNITS:
         return None
     if m.before == "the":
@@ -400,7 +387,7 @@ def _units_beside(m: Match, length: Length, side: str, day: Phrase) -> Phrase | 
 
 @reads("PART")
 def _part(m: Match, part: str) -> Phrase:
-    return m.repeats("daily", cal.daily(PARTS[part]))
+    return m.repeats("daily", cal.daily(lex.PARTS[part]))
 
 
 @reads("year YEAR")
@@ -432,8 +419,8 @@ def _part_of(m: Match, word: str, day: Phrase) -> Phrase | None:
     if day.fixed is None or day.fixed.end - day.fixed.start > 4 * DAY:
         return None
     start = day.fixed.start
-    if word in PARTS:
-        return m.means("day", cal.part_of_day(start, PARTS[word]), day.certainty)
+    if word in lex.PARTS:
+        return m.means("day", cal.part_of_day(start, lex.PARTS[word]), day.certainty)
     week = cal.unit(start, "week" if word == "of" else "weekend", 0)
     if word in {"commencing", "beginning", "starting"}:
         week = Interval(start, start + 7 * DAY)
@@ -447,9 +434,9 @@ def _before_last(m: Match, word: str) -> Phrase | None:
     repeat, grain = repeat_of(m.s, word)
     if repeat is None:
         shift = -2 if back else 2
-        if word in PARTS:
-            return m.means("part", cal.part_of_day(m.s.now + shift * DAY, PARTS[word]))
-        return m.means(word, cal.unit(m.s.now, word, shift)) if word in UNITS else None
+        if word in lex.PARTS:
+            return m.part(m.s.now + shift * DAY, word)
+        return m.means(word, cal.unit(m.s.now, word, shift)) if word in lex.UNITS else None
     if back:
         occurrence = cal.latest_over(repeat, m.s.now, 2)
         return m.means(grain, occurrence, 0.9) if occurrence else None
@@ -465,7 +452,7 @@ def _day_beside(m: Match, word: str, side: str, day: Phrase) -> Phrase | None:
     if day.fixed is None or is_somebody(m.s, m.first):
         return None
     start = day.fixed.start
-    repeat = repeat_of(m.s, word)[0] if word in SEASONS else None
+    repeat = repeat_of(m.s, word)[0] if word in lex.SEASONS else None
     season = cal.latest_begun(repeat, start) if repeat else None
     # A summer's day: this summer or the one beside it.
     in_season = season is not None and season.end > start
@@ -482,11 +469,11 @@ def _beside(s: Sentence, word: str, side: str, place: Interval) -> Interval | No
     """Return the day, week, Sunday or summer next to an interval, on one side of it."""
     before = side == "before"
     start, end = place
-    if word in PARTS:
-        return cal.part_of_day(start - DAY if before else end, PARTS[word])
-    if word in UNITS or word == "fortnight":
+    if word in lex.PARTS:
+        return cal.part_of_day(start - DAY if before else end, lex.PARTS[word])
+    if word in lex.UNITS or word == "fortnight":
         n = 2 if word == "fortnight" else 1
-        return cal.adjacent(place, UNITS.get(word, "week"), -n if before else n)
+        return cal.adjacent(place, lex.UNITS.get(word, "week"), -n if before else n)
     repeat, _ = repeat_of(s, word)
     if repeat is None:
         return None
@@ -498,7 +485,7 @@ def _beside(s: Sentence, word: str, side: str, place: Interval) -> Interval | No
 @reads("early|mid|late DASH? in|on? PERIOD", "beginning|start|middle|end of PERIOD")
 def _third(m: Match, word: str, period: Phrase) -> Phrase | None:
     """Read *early March*, *mid-2023*, *the end of last year*, *late last night*."""
-    which, grain = THIRDS[word], period.grain
+    which, grain = lex.THIRDS[word], period.grain
     if grain == "nothing":
         return m.no_time()
     if grain in {"week", "weekend", "daily"}:
@@ -534,7 +521,7 @@ def _within_period(m: Match, period: Phrase, change: _Change) -> Phrase | None:
 @reads("NTH of PERIOD")
 def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
     """Read *the first of next month*."""
-    if period.grain != "month" or m.s.word(m.first) not in {*ORDINALS}:
+    if period.grain != "month" or m.s.word(m.first) not in {*lex.ORDINALS}:
         return None
     return _within_period(m, period, lambda month: _nth_in(month, "day", nth))
 
@@ -546,7 +533,7 @@ def _first_few(
     """Read *the first two weeks of May* and *the last three days of June*."""
     if period.grain not in _LONG or nth not in {1, -1}:
         return m.unclear()
-    name, n = UNITS[units], nth * (count_of(number) or 0)
+    name, n = lex.UNITS[units], nth * (count_of(number) or 0)
 
     def change(whole: Interval) -> Interval | None:
         edge: dt.datetime = whole.start if n > 0 else whole.end
@@ -560,7 +547,7 @@ def _first_few(
 @reads("NTH UNITS of|in", "NTH WEEKDAY of", "NTH weekend of")
 def _nth_of_unknown(m: Match, *_: object) -> Phrase | None:
     """Step over *the first days of term* and *the first day of school*."""
-    one = m.s.word(m.first + 1) in UNITS.values()
+    one = m.s.word(m.first + 1) in lex.UNITS.values()
     return m.unclear() if m.s.word(m.last - 1) == "of" or not one else None
 
 
@@ -569,7 +556,7 @@ def _nth_of(m: Match, nth: int, name: str, _: str, period: Phrase) -> Phrase | N
     """Read *the first Monday in March*; *our first week in June* only the speaker knows."""
     part = _nth_of_period(m, period, name, nth) if nth <= 5 else None
     owner = m.s.at(m.first - 1)
-    owned = owner.word in OWNERS or (m.first > 1 and owner.possessive and owner.capitalised)
+    owned = owner.word in lex.OWNERS or (m.first > 1 and owner.possessive and owner.capitalised)
     return m.unclear() if part and owned else part
 
 
@@ -597,7 +584,7 @@ def _nth_in(whole: Interval, name: str, nth: int) -> Interval | None:
         length = DAY if name == "day" else 7 * DAY
         start = whole.start + (nth - 1) * length if nth > 0 else whole.end - length
         return Interval(start, start + length)
-    repeat = cal.weekends if name == "weekend" else cal.weekly(WEEKDAYS[name])
+    repeat = cal.weekends if name == "weekend" else cal.weekly(lex.WEEKDAYS[name])
     such = repeat(*whole)
     at = nth - 1 if nth > 0 else nth
     return such[at] if at < len(such) else None

@@ -65,12 +65,6 @@ _PAST_REFERENCE = re.compile(
     rf"(?:(?:19)?[3-9]0s|'?[3-9]0s|{'|'.join(DECADES)})"
     r")\b"
 )
-_PAST_HINTS = (
-    *("last", "previous", "ago", "back", "past", "days", "upon", "growing", "when", "0s", "ties"),
-    *("kid", "child", "boy", "girl", "baby", "teen"),
-)
-"""One of these is in every text in which the pattern is found; it is slow to search."""
-
 _USED_TO = re.compile(r"\bused?\s+to\b")
 _ACCUSTOMED = frozenset(
     "is are am be been being was were get gets getting got become i'm he's she's we're they're "
@@ -127,7 +121,7 @@ def is_past_reference(question: str) -> bool:
     accustomed ("is he used to it?") does not count.
     """
     question = question[:MAX_SCANNED_CHARS].lower().replace("’", "'")
-    if any(hint in question for hint in _PAST_HINTS) and _PAST_REFERENCE.search(question):
+    if _PAST_REFERENCE.search(question):
         return True
     before = (question[: match.start()].split()[-2:] for match in _USED_TO.finditer(question))
     return any(_ACCUSTOMED.isdisjoint(words) for words in before)
