@@ -81,29 +81,26 @@ def hours_in(s: Sentence, taken: frozenset[int]) -> Hours | None:
     return None
 
 
-def narrowed(s: Sentence, hours: Hours, day: Interval | None) -> tuple[Interval, float]:
-    """Return the part of a day that is meant, and how surely.
+def narrowed(s: Sentence, hours: Hours, day: Interval | None) -> tuple[Interval, float] | None:
+    """Return the part of a day that is meant, and how surely; None if the day has no such time.
 
     Args:
         s: The sentence.
         hours: The time of day.
         day: The day or the part of one that the rest names; None for none.
-
-    Raises:
-        ValueError: If there is no such time in that day, or what is named is no day.
     """
     if day is None:
         return _latest(s, hours)
-    base = day
-    if base.end - base.start > _LONGEST_DAY:
-        raise ValueError("not a day")
+    moments = _moments(hours.start, day) if day.end - day.start <= _LONGEST_DAY else []
+    if not moments:
+        return None
     if hours.end is not None:
-        return _stretch(hours.start, hours.end, base)
-    start, sure = _moment(hours.start, base)
+        return _stretch(hours.start, hours.end, moments, day)
+    start, certainty = moments[0], 0.9 if len(moments) == 1 else 0.8
     if hours.side == "after":
-        return Interval(start, base.end), 0.9 if sure else 0.8
+        return Interval(start, day.end), certainty
     if hours.side == "before":
-        return Interval(base.start, start), 0.9 if sure else 0.8
+        return Interval(day.start, start), certainty
     # What belongs to a moment is rarely stored at that very moment: it excludes nothing.
     margin = _AT_MARGIN * (2 if hours.side == "around" else 1)
     return Interval(start - margin, start + margin), 0.75
@@ -124,27 +121,26 @@ def _latest(s: Sentence, hours: Hours) -> tuple[Interval, float]:
     return Interval(latest.start, OPEN_END if open_end else latest.end), 0.7
 
 
-def _moment(time: ClockTime, base: Interval) -> tuple[dt.datetime, bool]:
-    """Return the moment of a day or part of a day at that time; whether it is the only one."""
-    days = sorted({cal.midnight(base.start), cal.midnight(base.end - MICROSECOND)})
-    # The likelier of two hours comes first, on whichever day it is.
-    options = zip(*map(time.on, days), strict=True)
-    moments = [moment for same in options for moment in same if base.start <= moment <= base.end]
-    if not moments:
-        raise ValueError("no such time that day")
-    return moments[0], len(moments) == 1
+def _moments(time: ClockTime, day: Interval) -> list[dt.datetime]:
+    """Return the moments of a day or part of a day at that time, the likelier first."""
+    dates = sorted({cal.midnight(day.start), cal.midnight(day.end - MICROSECOND)})
+    # The likelier of two hours comes first, on whichever date it is.
+    options = zip(*map(time.on, dates), strict=True)
+    return [moment for same in options for moment in same if day.start <= moment <= day.end]
 
 
-def _stretch(first: ClockTime, second: ClockTime, base: Interval) -> tuple[Interval, float]:
+def _stretch(
+    first: ClockTime, second: ClockTime, starts: list[dt.datetime], day: Interval
+) -> tuple[Interval, float]:
     """Return both ends; *2 and 4 pm* are both in the afternoon, *9 to 5* ends in the evening."""
-    start, sure = _moment(first, base)
+    start, n = starts[0], len(starts)
     end = second.after(start)
-    if second.half and not first.half:
-        last, last_sure = _moment(second, base)
-        before = [moment for moment in first.on(last) if moment < last]
+    ends = _moments(second, day) if second.half and not first.half else []
+    if ends:
+        before = [moment for moment in first.on(ends[0]) if moment < ends[0]]
         if before:
-            start, end, sure = max(before), last, last_sure
-    return Interval(start, end), 0.95 if sure else 0.8
+            start, end, n = max(before), ends[0], len(ends)
+    return Interval(start, end), 0.95 if n == 1 else 0.8
 
 
 def _hours_at(s: Sentence, i: int) -> Hours | None:

@@ -16,7 +16,6 @@ from .tense import Tense, tense_at, tense_told
 
 _SOON = frozenset(("weekday", "weekend", "nth"))
 _NEAR = 45 * DAY
-_EITHER = frozenset("day days month season holiday".split())
 _RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
 
@@ -199,18 +198,6 @@ def _by_tense(s: Sentence, repeat: Repeat, grain: str, tense: Tense) -> _Chosen:
         if coming and latest and coming.start - now < min(now - latest.end, _NEAR):
             return coming, 0.75
     return latest, certainty
-
-
-def coming_too(s: Sentence, phrase: Phrase, fixed: Interval) -> Interval | None:
-    """Return the coming occurrence, where the tense leaves open whether it or the last is meant.
-
-    *Who is away in March*, where *who was* and *who will be* say which; ``fixed`` is the last one.
-    """
-    if phrase.repeat is None or phrase.grain not in _EITHER or fixed.end > s.now:
-        return None
-    if s.tense(phrase.first, phrase.last) != "present" or s.word(phrase.first - 1) == "from":
-        return None
-    return cal.first_not_over(phrase.repeat, s.now)
 
 
 def within(phrase: Phrase, frame: Interval) -> Interval | None:

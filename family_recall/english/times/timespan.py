@@ -17,7 +17,7 @@ from .calendar import DAY, OPEN_END, OPEN_START, Interval
 from .clauses import clauses_of
 from .clock import Hours, hours_in, narrowed
 from .grammar import STARTS
-from .sentence import Anchor, Phrase, Sentence, choose, coming_too, within
+from .sentence import Anchor, Phrase, Sentence, choose, within
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
@@ -32,6 +32,7 @@ MAX_MENTIONS = 16
 LONGEST_MENTION = dt.timedelta(days=366)
 """A longer stretch, such as *the nineties*, is no time at which something is to be found."""
 
+_EITHER = frozenset("day days month season holiday".split())
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _TOPICS = frozenset(("about", "for", "of", "to"))
 _NOT_AFTER_NEXT = UNITS.keys() | frozenset(
@@ -231,19 +232,25 @@ def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
 
 
 def _with_other(s: Sentence, clause: Phrase, days: _Meant) -> _Meant:
-    """Add the coming stretch of a name where it may be meant as well as the last one."""
-    coming = None if clause.fixed else coming_too(s, clause, days.interval)
-    if coming is None:
+    """Add the coming stretch of a name, where the tense leaves open which is meant.
+
+    *Who is away in March*, where *who was* and *who will be* say which.
+    """
+    repeat, either = clause.repeat, clause.grain in _EITHER and clause.preposition != "from"
+    if clause.fixed or repeat is None or not either or days.interval.end > s.now:
+        return days
+    coming = cal.first_not_over(repeat, s.now)
+    if coming is None or s.tense(clause.first, clause.last) != "present":
         return days
     return days._replace(certainty=min(days.certainty, EITHER), other=coming)
 
 
 def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
     """Narrow a day to some hours; a time that it does not have changes nothing."""
-    try:
-        interval, certainty = narrowed(s, hours, days.interval if days else None)
-    except ValueError:
+    part = narrowed(s, hours, days.interval if days else None)
+    if part is None:
         return days
+    interval, certainty = part
     own = (hours.first, hours.last)
     if days is None:
         return _Meant(interval, certainty, (own,))
