@@ -544,6 +544,16 @@ def _first_few(
     return _within_period(m, period, change)
 
 
+@reads("NTH THING before|after DAY")
+def _nth_beside(m: Match, nth: int, name: str, side: str, day: Phrase) -> Phrase | None:
+    """Read *the third day after Christmas* and *the last weekend before Easter*."""
+    place = day.fixed if name in {"day", "weekend", *lex.WEEKDAYS} else None
+    for _ in range(min(max(nth, 1), 60)):
+        place = place and _beside(m.s, name, side, place)
+    certainty = min(day.certainty, 0.8 if side == "before" else 0.9)
+    return m.means("day", place, certainty) if place else None
+
+
 @reads("NTH UNITS of|in", "NTH WEEKDAY of", "NTH weekend of")
 def _nth_of_unknown(m: Match, *_: object) -> Phrase | None:
     """Step over *the first days of term* and *the first day of school*."""
