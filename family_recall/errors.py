@@ -1,24 +1,5 @@
 """Every error this library raises, in one small tree.
 
-FamilyRecallError
-├── InvalidRequestError      a question, context or filter that makes no sense
-├── InvalidMemoryError       a memory, relation or vector that cannot be stored
-├── UnknownPersonError       nobody of that id is in this household
-├── UnknownSpaceError        no space of that id, or none the person may see
-├── UnknownMemoryError       no memory of that id that the person may see
-├── NotTheirsError           what the person may see, but neither change nor forget
-├── ConflictError            a memory was changed since it was read
-├── UnconfirmedError         more than one memory would go, and no token confirms which
-├── StoreError               the file
-│   ├── NotAStoreError       not a family_recall file
-│   │   └── WrongKeyError    encrypted, and the key is missing or wrong, or cannot be used here
-│   ├── NewerStoreError      written by a newer version of this library
-│   ├── StoreBusyError       another writer held the file past the busy timeout
-│   └── StoreFullError       the disk is full; the last transaction was undone, earlier ones stay
-├── ModelError               a model file that is missing, altered or unusable
-├── DatasetError             an import or evaluation file that cannot be read
-└── ClosedError              the household was closed
-
 Being short of time is not an error; neither is having no model.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from family_recall.errors import FamilyRecallError, InvalidMemoryError, InvalidRequestError
 from family_recall.types import Memory, RecallContext, Selection
@@ -33,23 +33,13 @@ class Part:
         checked(cls)
 
 
-class Runner(Protocol):
-    """Runs calls on threads of its own."""
-
-    async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
-        """Run a call; of those that write, one at a time."""
-
-
-_R = TypeVar("_R", bound=Runner)
-
-
 def twin(
-    method: Callable[Concatenate[_R, _P], _T], *, writes: bool = False
-) -> Callable[Concatenate[_R, _P], Coroutine[Any, Any, _T]]:
+    method: Callable[Concatenate[Any, _P], _T], *, writes: bool = False
+) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
     """Return a method's asynchronous twin, which runs it on one of the library's own threads."""
 
     @functools.wraps(method)
-    async def on_a_thread(self: _R, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    async def on_a_thread(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         return await self.arun(functools.partial(method, self, *args, **kwargs), writes=writes)
 
     thread = "a thread of the library's own that only writes" if writes else "one of its threads"

@@ -134,7 +134,7 @@ def complete(place: Path, record: Mapping[str, Any]) -> Record:
     session.require([completed["output"]])
     tokenizer = SubwordTokenizer(place / record["tokenizer"]["file"])
     tokens = tokenizer.alone(SHORT, 16) if embedder else tokenizer.pair(SHORT, "", 16, 16)
-    (result,) = session.run([completed["output"]], session.feed([tokens]))
+    ((result,),) = session.read([completed["output"]], [tokens])
     if embedder:
         completed.setdefault("dimensions", result.shape[-1] if result.ndim in {2, 3} else 0)
         if "pooling" not in completed:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.deadline import stopped_by
-from family_recall.encoders.base import Floats
+from family_recall.encoders.base import Floats, batches
 from family_recall.errors import ModelError
 
 TELEMETRY_SWITCH = "ORT_DISABLE_TELEMETRY"
@@ -148,6 +148,28 @@ class Session:
                 f"{sorted(outputs)}"
             )
 
+    def read(self, outputs: Sequence[str], texts: Sequence[Text]) -> list[list[Floats]]:
+        """Return the outputs of each text as it alone would have them: a first axis of 1.
+
+        Texts of like length are read together, `batch_size` at most.
+
+        Raises:
+            ModelError: If a run fails or is stopped, or returns a number that is not finite.
+        """
+        lengths = [len(ids) for ids, _ in texts]
+        by_place: dict[int, list[Floats]] = {}
+        for batch in batches(lengths, self.batch_size):
+            arrays = self.run(outputs, self.feed([texts[place] for place in batch]))
+            for row, place in enumerate(batch):
+                n, longest = lengths[place], lengths[batch[0]]
+                by_place[place] = [
+                    array[row : row + 1, :n]
+                    if array.ndim == 3 and array.shape[1] == longest
+                    else array[row : row + 1]
+                    for array in arrays
+                ]
+        return [by_place[place] for place in range(len(texts))]
+
     def feed(self, texts: Sequence[Text]) -> dict[str, Numbers]:
         """Return the graph's inputs for some texts: shape (n_texts, n_tokens of the longest).
 
@@ -166,9 +188,6 @@ class Session:
 
         What fails on CUDA, since its memory is full or a number is too large for fp16, is run
         again on the CPU, if the int8 graph is loaded there.
-
-        Raises:
-            ModelError: If the run fails or is stopped, or returns a number that is not finite.
         """
         options = self._runtime.RunOptions()
         # ONNX Runtime checks the flag between two nodes of the graph.

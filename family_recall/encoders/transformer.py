@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from family_recall.encoders.base import Encoding, Floats, Ints, batches
+from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.manifest import ModelEntry, read_arrays, read_manifest, verify
 from family_recall.encoders.session import Session
 from family_recall.encoders.tokenizer import read_tokenizer
@@ -23,7 +23,12 @@ _PROBE = ("Where is the spare key?", "Grandma lands on Friday at six; the boiler
 
 
 class ManifestModel:
-    """A model of a manifest entry, and its tokeniser."""
+    """A model of a manifest entry, and its tokeniser.
+
+    Attributes:
+        model_id: Stored with vectors and named in traces; a changed model has another id.
+        dim: Length of a pooled vector; 0 for a cross-encoder.
+    """
 
     ROLE: ClassVar[str]
 
@@ -36,6 +41,7 @@ class ManifestModel:
         if entry.role != self.ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {self.ROLE!r}")
         self._entry = entry
+        self.model_id, self.dim = entry.model_id, entry.dimensions
         self._tokenizer = read_tokenizer(entry.tokenizer)
 
     @classmethod
@@ -51,16 +57,32 @@ class ManifestModel:
             raise ModelError(f"{manifest.folder}: the manifest has no {cls.ROLE}")
         return cls(entry)
 
-    @property
-    def model_id(self) -> str:
-        """The id stored with vectors and named in traces; a changed model has another id."""
-        return self._entry.model_id
-
 
 class GraphModel(ManifestModel):
-    """A model that is an ONNX graph, on a CPU or on a graphics processor."""
+    """A model that is an ONNX graph, on a CPU or on a graphics processor.
 
-    _session: Session
+    Attributes:
+        batch_size: Texts or pairs that one run reads at most: 1 on a CPU.
+    """
+
+    def __init__(self, entry: ModelEntry, outputs: Sequence[str], *, cuda: bool) -> None:
+        """Verify and load the entry's files; the graph must have these outputs.
+
+        ``cuda`` is whether a graphics processor is used, if there is one.
+
+        Raises:
+            ModelError: If a file is missing or altered, or does not fit the entry.
+        """
+        super().__init__(entry)
+        for file in entry.data:
+            verify(file)
+        limits = entry.max_tokens.question, entry.max_tokens.memory
+        probe = self._tokenizer.pair(*_PROBE, *limits)
+        path = verify(entry.model)
+        self._session = Session(path, precision=entry.precision, probe=probe, cuda=cuda)
+        self._session.require(outputs)
+        self._outputs = outputs
+        self.batch_size = self._session.batch_size
 
     @property
     def provider(self) -> str:
@@ -72,30 +94,11 @@ class GraphModel(ManifestModel):
         """Why CUDA was tried and did not serve, at loading or at the last run; None if it did."""
         return self._session.obstacle
 
-    @property
-    def batch_size(self) -> int:
-        """Texts or pairs that one run reads at most: 1 on a CPU."""
-        return self._session.batch_size
-
-    def _open_graph(self, outputs: Sequence[str], *, cuda: bool) -> Session:
-        """Verify and open the entry's ONNX graph, which must have these outputs."""
-        for file in self._entry.data:
-            verify(file)
-        entry = self._entry
-        limits = entry.max_tokens.question, entry.max_tokens.memory
-        probe = self._tokenizer.pair(*_PROBE, *limits)
-        session = Session(verify(entry.model), precision=entry.precision, probe=probe, cuda=cuda)
-        session.require(outputs)
-        return session
-
 
 class TextEncoder(ManifestModel):
     """Encodes texts with the entry's prefixes and limits; an `Encoder`."""
 
-    @property
-    def dim(self) -> int:
-        """Length of a pooled vector."""
-        return self._entry.dimensions
+    token_dim: int
 
     def encode_question(self, text: str) -> Encoding:
         """Encode a question, truncated to the entry's `max_tokens`.
@@ -120,7 +123,7 @@ class TextEncoder(ManifestModel):
     def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]: ...
 
 
-class BiEncoder(TextEncoder, GraphModel):
+class BiEncoder(GraphModel, TextEncoder):
     """The sentence encoder of a manifest entry. Safe to share between threads.
 
     On a CPU each text is one run at its own length, so its vectors depend on nothing else. On a
@@ -132,24 +135,15 @@ class BiEncoder(TextEncoder, GraphModel):
     def __init__(self, entry: ModelEntry, *, cuda: bool = True) -> None:
         """Verify and load the entry's files: 150 to 300 ms for the shipped model.
 
-        Args:
-            entry: Of a manifest.
-            cuda: Whether a graphics processor is used, if there is one.
-
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
         """
-        super().__init__(entry)
+        self.token_dim = entry.token_dimensions
+        outputs = (entry.output, TOKENS) if self.token_dim else (entry.output,)
+        super().__init__(entry, outputs, cuda=cuda)
         # Ids that have a token vector, and their weights.
         self._words = self._tokenizer.words() if self.token_dim else np.zeros(0, np.bool_)
         self._idf = _read_idf(entry, len(self._words))
-        self._outputs = (entry.output, TOKENS) if self.token_dim else (entry.output,)
-        self._session = self._open_graph(self._outputs, cuda=cuda)
-
-    @property
-    def token_dim(self) -> int:
-        """Length of a token vector; 0 for a model without token vectors."""
-        return self._entry.token_dimensions
 
     def token_ids(self, text: str) -> Ints:
         """Return the vocabulary ids of a text's tokens, as in `Encoding.token_ids`: (n_tokens,)."""
@@ -168,25 +162,15 @@ class BiEncoder(TextEncoder, GraphModel):
 
     def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]:
         read = [self._tokenizer.alone(text, max_tokens) for text in texts]
-        encodings: dict[int, Encoding] = {}
-        lengths = [len(ids) for ids, _ in read]
-        for batch in batches(lengths, self.batch_size):
-            feed = self._session.feed([read[place] for place in batch])
-            outputs = self._session.run(self._outputs, feed)
-            for row, place in enumerate(batch):
-                n, longest = lengths[place], lengths[batch[0]]
-                own = [_unpadded(output, row, n, longest) for output in outputs]
-                encodings[place] = self._encoding(own, read[place][0])
-        return [encodings[place] for place in range(len(texts))]
+        outputs = self._session.read(self._outputs, read)
+        return [self._encoding(own, ids) for own, (ids, _) in zip(outputs, read, strict=True)]
 
     def _encoding(self, outputs: Sequence[Floats], ids: Sequence[int]) -> Encoding:
         """Return the encoding of one text, of outputs with a first axis of 1."""
         pooled = self._pooled(outputs[0], len(ids))
         if not self.token_dim:
             return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
-        tokens = outputs[1]
-        if tokens.shape != (1, len(ids), self.token_dim):
-            raise self._shape_error(tokens.shape, (1, len(ids), self.token_dim))
+        tokens = self._shaped(outputs[1], (1, len(ids), self.token_dim))
         token_ids = np.array(ids, dtype=np.int64)
         is_word = self._words[token_ids]
         rows = tokens[0][is_word]
@@ -198,9 +182,7 @@ class BiEncoder(TextEncoder, GraphModel):
         pooling = self._entry.pooling
         if output.ndim == 3 and output.shape[1] == n_tokens and pooling in _POOL:
             output = _POOL[pooling](output)
-        if output.shape != (1, self.dim):
-            raise self._shape_error(output.shape, (1, self.dim))
-        row: Floats = output[0]
+        row: Floats = self._shaped(output, (1, self.dim))[0]
         if self._entry.normalise:
             row = row / np.maximum(np.linalg.norm(row), np.float32(1e-12))
         self._check_unit(row[None])
@@ -213,11 +195,13 @@ class BiEncoder(TextEncoder, GraphModel):
                 f"{self._entry.model.path}: returned a vector that is not of unit length"
             )
 
-    def _shape_error(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> ModelError:
-        pooling = self._entry.pooling
-        return ModelError(
-            f"{self._entry.model.path}: returned shape {shape}, expected {expected} by {pooling!r}"
-        )
+    def _shaped(self, output: Floats, expected: tuple[int, ...]) -> Floats:
+        if output.shape != expected:
+            raise ModelError(
+                f"{self._entry.model.path}: returned shape {output.shape}, expected {expected} by "
+                f"{self._entry.pooling!r}"
+            )
+        return output
 
 
 class CrossEncoder(GraphModel):
@@ -232,17 +216,8 @@ class CrossEncoder(GraphModel):
     ROLE = "cross_encoder"
 
     def __init__(self, entry: ModelEntry, *, cuda: bool = True) -> None:
-        """Verify and load the entry's files.
-
-        Args:
-            entry: Of a manifest.
-            cuda: Whether a graphics processor is used, if there is one.
-
-        Raises:
-            ModelError: If a file is missing or altered, or does not fit the entry.
-        """
-        super().__init__(entry)
-        self._session = self._open_graph([entry.output], cuda=cuda)
+        """Verify and load the entry's files, as `BiEncoder`."""
+        super().__init__(entry, [entry.output], cuda=cuda)
 
     def score(self, question: str, memory: str) -> float:
         """Score how well `memory` answers `question`: a logit, higher is better.
@@ -262,17 +237,13 @@ class CrossEncoder(GraphModel):
             ModelError: If the model cannot run or returns a score that is not finite.
         """
         pairs = [self._pair(question, memory) for memory in memories]
-        scores: dict[int, float] = {}
-        for batch in batches([len(ids) for ids, _ in pairs], self.batch_size):
-            feed = self._session.feed([pairs[place] for place in batch])
-            (logits,) = self._session.run([self._entry.output], feed)
-            if logits.size != len(batch):
+        logits = [logits for (logits,) in self._session.read(self._outputs, pairs)]
+        for one in logits:
+            if one.size != 1:
                 raise ModelError(
-                    f"{self._entry.model.path}: returned {logits.size} scores for {len(batch)} "
-                    "pairs, expected one for each"
+                    f"{self._entry.model.path}: returned {one.size} scores for a pair, expected 1"
                 )
-            scores |= zip(batch, logits.reshape(-1).tolist(), strict=True)
-        return [scores[place] for place in range(len(pairs))]
+        return [float(one.item()) for one in logits]
 
     def count_tokens(self, question: str, memory: str) -> int:
         """Count the tokens that `score` would read, special tokens included."""
@@ -286,12 +257,6 @@ class CrossEncoder(GraphModel):
             entry.max_tokens.question,
             entry.max_tokens.memory,
         )
-
-
-def _unpadded(output: Floats, row: int, n_tokens: int, longest: int) -> Floats:
-    """Return one row of an output of a batch, as its text alone would have: (1, …)."""
-    own = output[row : row + 1]
-    return own[:, :n_tokens] if own.ndim == 3 and own.shape[1] == longest else own
 
 
 _POOL: dict[str, Callable[[Floats], Floats]] = {
