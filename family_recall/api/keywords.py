@@ -40,7 +40,9 @@ def twin(
 
     @functools.wraps(method)
     async def on_a_thread(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        return await self.arun(functools.partial(method, self, *args, **kwargs), writes=writes)
+        call = functools.partial(method, self, *args, **kwargs)
+        result: _T = await self.arun(call, writes=writes)
+        return result
 
     thread = "a thread of the library's own that only writes" if writes else "one of its threads"
     on_a_thread.__name__ = f"a{method.__name__}"
