@@ -37,14 +37,9 @@ class Offer(RemoteFile, frozen=True, kw_only=True):
     """A model that can be downloaded; the file that it is itself is the graph.
 
     Attributes:
-        name: For people, and for `fetch`.
         repo: Owner and repository.
-        revision: The commit, 40 hexadecimal digits: its files never change.
-        role: ``embedder`` or ``cross_encoder``.
+        revision: The commit: its files never change.
         licence: SPDX name, or the name of the terms.
-        languages: For people.
-        notes: For people.
-        tokenizer: The `tokenizers` file.
         data: External weight files of the graph.
         record: Its manifest record, without what only running the graph shows.
     """

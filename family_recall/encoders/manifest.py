@@ -55,17 +55,13 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     """One model.
 
     Attributes:
-        name: For people.
         model_id: For machines; a model with other vectors has another id.
-        role: ``embedder``, ``cross_encoder`` or ``static_embedder``.
         path: The ONNX file, or the table of a static embedder.
-        sha256: Of that file.
-        n_bytes: Of that file.
         data: External weight files of the ONNX file, if any.
         tokenizer: The `tokenizers` file.
         token_idf: One float16 per vocabulary id, or None if all tokens weigh the same.
         licence: SPDX name.
-        precision: ``int8``, ``fp16`` or ``fp32``; decides which processor runs it.
+        precision: Decides which processor runs it.
         dimensions: Length of a pooled vector; 0 for a cross-encoder.
         token_dimensions: Length of a token vector; 0 if the graph has no output ``tokens``.
         max_tokens: Longer texts are truncated.
@@ -73,8 +69,6 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
         pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``;
             ``graph`` if the output is already one vector. Of no meaning for a cross-encoder.
         normalise: Whether vectors are scaled to unit length here; otherwise the graph does it.
-        query_prefix: Put before every question.
-        memory_prefix: Put before every memory.
     """
 
     name: Text

@@ -47,18 +47,8 @@ SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "gemma": "Gemma Terms of Use"}
 class Overrides:
     """Settings of a model given by the caller; None to read them from the folder.
 
-    Attributes:
-        role: ``embedder`` or ``cross_encoder``.
-        pooling: ``mean``, ``cls`` or ``last``.
-        normalise: Whether vectors are scaled to unit length; False if the graph does it.
-        query_prefix: Prepended to every question.
-        memory_prefix: Prepended to every memory.
-        max_tokens: Tokens the model reads at most; for a cross-encoder, of both texts together.
-        name: Lower-case letters, digits, ``.``, ``_`` and ``-``.
-        licence: SPDX name.
-        precision: ``int8``, ``fp16`` or ``fp32``.
-        onnx: The ONNX file.
-        output: The output of the graph to read.
+    They mean what they do in a `ModelEntry`; ``max_tokens`` of a cross-encoder are those of both
+    texts together, and ``onnx`` is the ONNX file.
     """
 
     role: str | None = None

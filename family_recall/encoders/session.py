@@ -45,14 +45,11 @@ class Session:
     """One model, ready to run. Safe to share between threads.
 
     Attributes:
-        path: Its file.
         provider: The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``.
         obstacle: Why CUDA was tried and did not serve: at loading, then at the last run. None
             where it served or was not tried.
         batch_size: Texts that one run should read at most. 1 on the CPU, where padding costs more
             than a run, and for graphs that cannot tell padding from text.
-        input_names: The graph's inputs.
-        output_names: The graph's outputs.
     """
 
     def __init__(

@@ -44,11 +44,8 @@ class StoredVersion(Record, frozen=True):
 class MemoryPage(Record, frozen=True):
     """A page of memories, the newest first.
 
-    Args:
-        memories: Those of this page.
-        total: How many there are, on all pages.
-        offset: How many come before this page.
-        months: The first day of each month with any, and how many, the newest first.
+    There are ``total`` on all pages, and ``offset`` before this one. ``months`` are the first day
+    of each month with any, and how many, the newest first.
     """
 
     memories: tuple[StoredVersion, ...]
@@ -84,15 +81,9 @@ class MemoryDetail(Record, frozen=True):
 
 
 class AccessibleSpace(Record, frozen=True):
-    """A space as one person may enter it.
+    """A space as one person may enter it: what they see there, and how much.
 
-    Args:
-        space: The space.
-        role: Their role there.
-        bands: The bands they see there.
-        hidden: Fields hidden from them there.
-        n_memories: Memories they may see there.
-        people: Everybody with a grant there that has not expired, and their roles.
+    ``people`` is everybody with a grant there that has not expired, and their roles.
     """
 
     space: Space
@@ -111,24 +102,15 @@ class SourceCount(Record, frozen=True):
     n_withdrawn: int
 
 
-_AUDIT_DAYS = FieldSpec(name="days", type="integer", help="", minimum=0, maximum=99_999)
-
-
 def check_audit_days(days: int) -> None:
-    """Raise unless the log may go back so many days.
-
-    Raises:
-        InvalidRequestError: If it is no whole number from 0 to 99,999.
-    """
-    _AUDIT_DAYS.read(days)
+    """Raise ``InvalidRequestError`` unless the log may go back so many days: 0 to 99,999."""
+    FieldSpec(name="days", type="integer", help="", minimum=0, maximum=99_999).read(days)
 
 
 class AuditEntry(Record, frozen=True):
     """One call, as far as it concerns the reader of the log.
 
     Args:
-        at: When it was called.
-        call: What was called.
         person_id: Who asked; None for an unknown voice, and for a gap.
         asked_in: The space it was asked in; None for everywhere, or for one that is not the
             reader's.
@@ -155,19 +137,10 @@ class Omission(Record, frozen=True):
 class Imported(Record, frozen=True):
     """The outcome of importing a file, or what it would be.
 
-    Args:
-        path: The file or folder.
-        file_format: Its format.
-        source: The source that it is stored as.
-        space_id: The space that it is stored in.
-        dry_run: Whether nothing was stored.
-        created: Memories that were new.
-        updated: Memories in place of an earlier version, or of one in another space.
-        unchanged: Memories that were there already.
-        withdrawn: Memories that the file no longer has.
-        left_out: What was not stored, the most frequent first.
-        authors: Each author as the file names them, and the person's id; None for nobody's name.
-        examples: The first memories of the file, three at most.
+    ``updated`` counts memories in place of an earlier version, or of one in another space;
+    ``withdrawn`` those that the file no longer has. ``left_out`` is what was not stored, the most
+    frequent first; ``authors`` each author as the file names them, and the person's id or None;
+    ``examples`` the first memories of the file, three at most.
     """
 
     path: str

@@ -29,12 +29,9 @@ class Selection(Checked):
     meets them goes alone.
 
     Args:
-        doc_ids: Ids of memories.
         query: What a recall of this question finds with a confidence of ``min_confidence``.
         about: The id of a person they mention.
         by: The id of the person who said or wrote them.
-        space_id: What lies in this space.
-        session_id: What belongs to this talk.
         after: What occurred at or after this moment; undated memories are left out.
         before: What occurred before this moment.
         recorded_after: What was recorded at or after this moment.

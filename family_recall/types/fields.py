@@ -41,22 +41,16 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
     """One field that a person, a program or a model may set.
 
     Args:
-        name: Its name in the record.
         type: ``texts`` is a list of texts, ``moment`` an ISO 8601 day or moment.
         help: What it means: a phrase without a capital, bounds, choices or a final full stop.
         label: A short name for forms; made from ``name``, when left out.
         choices: The only values there are; any, when empty. Of ``texts``, of each item.
-        minimum: The least value allowed.
-        maximum: The greatest value allowed.
         above: The value has to be greater than this.
-        unit: Unit of a number.
         max_chars: Longest text allowed, and no blank one is; of ``texts``, of each item.
         max_items: Most items of ``texts``.
         multiline: Whether a form gives a text several lines.
         for_models: Whether a language model may set it.
         absent: In words, what happens where it is left out and there is no default.
-        default: What it is where it is left out.
-        required: Whether it cannot be left out.
         clamped: Whether a greater value than ``maximum`` is taken for it.
         nul: Whether a text may hold the character 0, at which SQL's functions of texts stop.
         record: The class of a ``record``.

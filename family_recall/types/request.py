@@ -94,18 +94,12 @@ class RecallContext(Checked):
             every space the person may see.
         focus_event_id: The doc_id of what is being talked about; what is near it is preferred, and
             answers "tell me more". One that is not there is skipped.
-        time_budget_ms: Time allowed, above 0; slow stages are left out past it.
         service_class: How urgent it is beside other recalls: ``interactive``, ``conversational``
             or ``background``. By its budget, when left out: up to 100 ms, up to 5 s, and above.
         top_k: Results wanted, 1 or more; more than 1000 count as 1000, and the trace says so.
-        allow_cross_encoder: Whether the cross-encoder may run when time allows.
         mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None means the profile's.
-        filters: See :class:`Filters`.
-        profile: The named weights to rank with.
         mode: ``hybrid``, ``knowledge`` (chunks only) or ``neural`` (everything else).
-        now: The moment the question is asked; the clock's, when left out.
         as_of: Only what was true at this moment; ``now``, when left out.
-        known_at: Only what had been recorded by this moment.
         affect: What the asker feels; profile ``family_os`` prefers memories of a like feeling.
         aloud: Whether others may hear the answer. Every shared space the person may see then
             answers, or ``space_id`` alone if that is shared; no private one does, not even the

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import datetime as dt
 import itertools
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -64,48 +66,33 @@ def periods(
     Returns:
         Periods in order; none overlap, and together they cover the time.
     """
-    counts: dict[dt.date, int] = {}
-    length = (last - first).days + 1
-    for day in stored:
-        start = _start_of(day, length)
-        counts[start] = counts.get(start, 0) + 1
-    shown: dict[dt.date, list[str]] = {}
+    starts = _starts(first, last)
+    counts = Counter(bisect.bisect_right(starts, day) for day in stored)
+    shown = defaultdict[int, list[str]](list)
     for day, doc_id in results:
-        shown.setdefault(_start_of(day, length), []).append(doc_id)
-    starts = [_start_of(first, length)]
-    while (following := _next(starts[-1], length)) <= last:
-        starts.append(following)
-    starts = starts[-MAX_PERIODS:]
-    periods_in_order = []
-    for holds, run in itertools.groupby(starts, key=lambda start: counts.get(start, 0) > 0):
+        shown[bisect.bisect_right(starts, day)].append(doc_id)
+    in_order = []
+    for holds, run in itertools.groupby(range(1, len(starts) + 1), lambda at: counts[at] > 0):
         group = list(run)
-        for members in [[start] for start in group] if holds else [group]:
-            end = _next(members[-1], length) - dt.timedelta(days=1)
-            periods_in_order.append(
-                Period(
-                    max(members[0], first),
-                    min(end, last),
-                    counts.get(members[0], 0),
-                    tuple(shown.get(members[0], ())),
-                )
-            )
-    return tuple(periods_in_order)
+        for members in [[at] for at in group] if holds else [group]:
+            at, following = members[0], members[-1]
+            end = starts[following] - dt.timedelta(days=1) if following < len(starts) else last
+            in_order.append(Period(max(starts[at - 1], first), end, counts[at], tuple(shown[at])))
+    return tuple(in_order)
 
 
-def _start_of(day: dt.date, length: int) -> dt.date:
-    if length <= DAYS_BY_DAY:
-        return day
-    if length <= DAYS_BY_WEEK:
-        return day - dt.timedelta(days=day.weekday())
-    return day.replace(day=1)
-
-
-def _next(start: dt.date, length: int) -> dt.date:
-    if length <= DAYS_BY_DAY:
-        return start + dt.timedelta(days=1)
-    if length <= DAYS_BY_WEEK:
-        return start + dt.timedelta(days=7)
-    return (start + dt.timedelta(days=32)).replace(day=1)
+def _starts(first: dt.date, last: dt.date) -> list[dt.date]:
+    """List the first days of the periods of a time, in order, the latest if there are many."""
+    length = (last - first).days + 1
+    if length > DAYS_BY_WEEK:
+        months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)
+        starts = [dt.date(month // 12, month % 12 + 1, 1) for month in months]
+    elif length > DAYS_BY_DAY:
+        monday = first.toordinal() - first.weekday()
+        starts = [dt.date.fromordinal(day) for day in range(monday, last.toordinal() + 1, 7)]
+    else:
+        starts = [first + dt.timedelta(days=day) for day in range(max(length, 1))]
+    return starts[-MAX_PERIODS:]
 
 
 def _date(day: dt.date) -> str:
