@@ -21,7 +21,7 @@ from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 as_seen_by_option = option(
     "--person",
@@ -99,16 +99,14 @@ def people_add(
     person = _person(spec, name, aliases)
     output = changed_output(home, lambda: _move_in(home, person))
     shared = [space.space_id for space in home.spaces.all() if space.kind == "shared"]
-    if not shared:
+    granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
+    if not shared or granted & {(person.person_id, space_id) for space_id in shared}:
         return output
-    whose = {
-        grant.space_id for grant in home.spaces.grants() if grant.person_id == person.person_id
-    }
     hint = (
         f"they see nothing shared yet: family-recall grant {person.person_id} {shared[0]}; a child"
         " sees less with --role child"
     )
-    return Output(output.record, [*output.lines, *([] if whose & {*shared} else [hint])])
+    return Output(output.record, [*output.lines, hint])
 
 
 @household_command("remove", group=people)
@@ -131,13 +129,7 @@ def people_add(
 @option("--token", "TOKEN", "a dry run's: remove exactly what it showed", absent="none")
 @click.option("--yes", is_flag=True, help="remove them without a token")
 def people_remove(
-    home: fr.FamilyRecall,
-    person_id: str,
-    said: Said,
-    about: About,
-    dry_run: bool,
-    token: str | None,
-    yes: bool,
+    home: fr.FamilyRecall, person_id: str, dry_run: bool, token: str | None, yes: bool, **what: Any
 ) -> Output:
     """Remove a person, and keep or forget what they said.
 
@@ -149,23 +141,21 @@ def people_remove(
       family-recall people remove sitter --said keep --db family.db
       family-recall people remove sitter --said forget --about forget --dry-run
     """
-    plan = home.people.remove(person_id, said=said, about=about, dry_run=True)
+    plan = home.people.remove(person_id, **what, dry_run=True)
     if dry_run:
         return _removal_output(plan)
     if token is None and not yes:
         nobody = f"nobody was removed; to remove {person_id}"
         refuse_many(_removal_output(plan), plan.forgotten, nobody)
-    receipt = home.people.remove(
-        person_id, said=said, about=about, token=token or plan.forgotten.token
-    )
+    receipt = home.people.remove(person_id, **what, token=token or plan.forgotten.token)
     with contextlib.suppress(ModelError):  # of what they said, which has another author now
         home.flush()
-    lines = [f"removed {person_id}"]
-    if plan.n_said:
-        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said stay")
-    if plan.n_mentioning:
-        n = counted(plan.n_mentioning, "memory", "memories")
-        lines.append(f"  their name stays in {n}; --about forget would have forgotten it")
+    lines = [
+        f"removed {person_id}",
+        *_what_stays(
+            plan, "stay", "their name stays in {}; --about forget would have forgotten it"
+        ),
+    ]
     output = receipt_output(home, receipt)
     has_gone = any(receipt.counts.values())
     forgotten = output.lines if has_gone else ["  no memory was forgotten"]
@@ -173,17 +163,21 @@ def people_remove(
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:
+    mention = "{} that would stay mention them; --about forget forgets them too"
     lines = [
         f"would remove {plan.person_id}",
         *(f"  and the space {space_id}" for space_id in plan.spaces),
+        *_what_stays(plan, "would stay", mention),
     ]
-    if plan.n_said:
-        lines.append(f"  {counted(plan.n_said, 'memory', 'memories')} they said would stay")
-    if plan.n_mentioning:
-        n = counted(plan.n_mentioning, "memory", "memories")
-        lines.append(f"  {n} that would stay mention them; --about forget forgets them too")
     forgotten = plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
     return Output(plan.to_json(), [*lines, *forgotten])
+
+
+def _what_stays(plan: fr.RemovalPlan, stay: str, mentioning: str) -> Iterator[str]:
+    if plan.n_said:
+        yield f"  {counted(plan.n_said, 'memory', 'memories')} they said {stay}"
+    if plan.n_mentioning:
+        yield f"  {mentioning.format(counted(plan.n_mentioning, 'memory', 'memories'))}"
 
 
 @household_command()

@@ -12,7 +12,7 @@ import click
 
 import family_recall as fr
 from family_recall.apps.cli.command import command, open_household
-from family_recall.apps.cli.output import console, one_line, print_line, print_lines
+from family_recall.apps.cli.output import Styled, console, one_line, print_line, print_lines
 from family_recall.apps.cli.recall import answer_lines, result_lines
 from family_recall.apps.cli.settings import (
     TERMINAL_BUDGET_MS,
@@ -26,6 +26,8 @@ from family_recall.types import DEFAULT_SPACE
 from family_recall.types.short_ids import ACCEPTED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from family_recall.api import Change
     from family_recall.types import Answer, Result
 
@@ -41,7 +43,7 @@ HELP: Final = (
     ("/help", "list these"),
     ("/quit", "leave; so does Ctrl-D"),
 )
-_NOT_ASKED: Final = "ask a question first"
+_NOT_ASKED: Final = ("ask a question first", "red")
 COMMANDS: Final = tuple(name.split()[0] for name, _ in HELP if name.startswith("/"))
 
 
@@ -88,45 +90,49 @@ class Prompt:
         from family_recall.api import Changes  # noqa: PLC0415 -- opens files, and help needs none
 
         self._home, self._ctx = home, ctx
-        self._out = console()
         self._answer: Answer | None = None
         self._changes = Changes(home, ctx.person_id or "")
         self._undo: list[Change] = []
 
     def run(self) -> None:
         """Read lines until the end; an error is printed, and the next line is read."""
+        out = console()
         if sys.stdin.isatty():
             self.complete()
-            print_line(self._out, "Ask a question. /help lists what else there is.", "dim")
-        while (line := self._line()) is not None and line not in {"/quit", "/exit"}:
+            print_line(out, "Ask a question. /help lists what else there is.", "dim")
+        while (line := _line()) is not None and line not in {"/quit", "/exit"}:
             try:
-                self.handle(line)
+                print_lines(out, self.handle(line))
             except FamilyRecallError as error:
-                print_line(self._out, f"Error: {one_line(str(error))}", "red")
+                print_line(out, f"Error: {one_line(str(error))}", "red")
 
-    def handle(self, line: str) -> None:
-        """Do what one line says."""
+    def handle(self, line: str) -> Iterator[Styled]:
+        """Do what one line says; yield what to print."""
         word, _, rest = line.partition(" ")
-        if not line:
-            return
-        if not line.startswith("/"):
-            self._ask(line)
+        if line and not line.startswith("/"):
+            self._answer = self._home.recall(line, self._ctx)
+            yield from answer_lines(self._answer, numbered=True)
         elif word == "/help":
-            for name, what in HELP:
-                print_line(self._out, f"{name:<18}{what}")
+            yield from ((f"{name:<18}{what}", "") for name, what in HELP)
         elif word == "/add":
-            self._add(rest.strip())
+            yield self._add(rest.strip())
         elif word == "/undo":
-            self._undo_last()
+            yield self._undo_last()
         elif word in COMMANDS and word != "/why" and self._ctx.person_id is None:
-            print_line(self._out, "only a person who lives here changes that: --person ID", "red")
+            yield "only a person who lives here changes that: --person ID", "red"
         elif word in COMMANDS:
             named, _, text = rest.strip().partition(" ")
             memory = self._memory(named)
-            if memory is not None:
-                self._on_memory(word, memory, text.strip())
-        else:
-            print_line(self._out, f"there is no {word}; /help lists what there is", "red")
+            if memory is None:
+                ranks = ", ".join(str(result.rank) for result in self._answer or ())
+                known = ranks or "none: ask a question first"
+                yield f"which memory of the last answer? there are: {known}", "red"
+            elif word == "/why":
+                yield from self._why(memory)
+            else:
+                yield self._change(word, memory, text.strip())
+        elif line:
+            yield f"there is no {word}; /help lists what there is", "red"
 
     def complete(self) -> None:
         """Complete commands and names with Tab, and keep the lines of this window, where it can."""
@@ -144,92 +150,77 @@ class Prompt:
             readline.set_completer_delims(" ")
             readline.parse_and_bind("tab: complete")
 
-    def _ask(self, question: str) -> None:
-        self._answer = self._home.recall(question, self._ctx)
-        print_lines(self._out, answer_lines(self._answer, numbered=True))
-
     def _memory(self, named: str) -> _Memory | None:
-        """Return the memory of that rank in the last answer, or of that id; print why none is."""
-        results = {str(result.rank): result for result in self._answer or ()}
-        if named in results:
-            ranked = results[named]
-            return _Memory(ranked.doc_id, ranked.space_id, ranked.text, ranked)
-        if len(named) >= ACCEPTED:
-            doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
-            stored = self._home.memories.get(doc_id, self._ctx).current.memory
-            result = next((hit for hit in self._answer or () if hit.doc_id == doc_id), None)
-            return _Memory(doc_id, stored.space_id, stored.text, result)
-        ranks = ", ".join(results) or "none: ask a question first"
-        print_line(self._out, f"which memory of the last answer? there are: {ranks}", "red")
-        return None
+        """Return the memory of that rank in the last answer, or of that id."""
+        for result in self._answer or ():
+            if str(result.rank) == named:
+                return _Memory(result.doc_id, result.space_id, result.text, result)
+        if len(named) < ACCEPTED:
+            return None
+        doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
+        stored = self._home.memories.get(doc_id, self._ctx).current.memory
+        ranked = next((hit for hit in self._answer or () if hit.doc_id == doc_id), None)
+        return _Memory(doc_id, stored.space_id, stored.text, ranked)
 
-    def _on_memory(self, word: str, memory: _Memory, text: str) -> None:
-        if word == "/why":
-            self._why(memory)
-        elif word in {"/not", "/yes"}:
-            self._judge(memory, accepted=word == "/yes")
-        elif word == "/correct":
+    def _change(self, word: str, memory: _Memory, text: str) -> Styled:
+        """Judge, correct or forget a memory; return what was done."""
+        change: Change | None
+        if word == "/correct":
             _, change = self._changes.correct(memory.doc_id, space_id=memory.space_id, text=text)
-            self._note(change)
-            print_line(self._out, "Corrected; /undo brings the earlier text back.")
+            done = "Corrected; /undo brings the earlier text back."
         elif word == "/forget":
             _, change = self._changes.forget(memory.doc_id)
-            self._note(change)
-            print_line(self._out, f"Forgotten: {memory.text} (/undo brings it back)")
-
-    def _why(self, memory: _Memory) -> None:
-        """Print how a memory was ranked, or why it is not in the last answer."""
-        known = self._home.memories.ids(self._ctx.person_id)
-        if memory.result is not None:
-            print_lines(self._out, result_lines(memory.result, known.short))
+            done = f"Forgotten: {memory.text} (/undo brings it back)"
         elif self._answer is None:
-            print_line(self._out, _NOT_ASKED, "red")
+            return _NOT_ASKED
+        else:
+            accepted = word == "/yes"
+            judged, change = self._changes.feedback(
+                self._answer, memory.doc_id, accepted, self._ctx
+            )
+            done = f"Noted: {judged.effect}." if judged.kept else f"{judged.why}."
+        self._undo += [change] if change is not None else []
+        return done, ""
+
+    def _why(self, memory: _Memory) -> Iterator[Styled]:
+        """Yield how a memory was ranked, or why it is not in the last answer."""
+        short = self._home.memories.ids(self._ctx.person_id).short
+        if memory.result is not None:
+            yield from result_lines(memory.result, short)
+        elif self._answer is None:
+            yield _NOT_ASKED
         else:
             explained = self._home.explain(self._answer.query_text, memory.doc_id, self._ctx)
-            for line in explained.lines(known.short):
-                print_line(self._out, line)
+            yield from ((line, "") for line in explained.lines(short))
 
-    def _judge(self, memory: _Memory, *, accepted: bool) -> None:
-        """Record whether a memory was what the last question asked for."""
-        if self._answer is None:
-            print_line(self._out, _NOT_ASKED, "red")
-            return
-        done, change = self._changes.feedback(self._answer, memory.doc_id, accepted, self._ctx)
-        self._note(change)
-        print_line(self._out, f"Noted: {done.effect}." if done.kept else f"{done.why}.")
-
-    def _add(self, text: str) -> None:
-        space_id = self._ctx.space_id or DEFAULT_SPACE
+    def _add(self, text: str) -> Styled:
+        now = dt.datetime.now(dt.UTC)
         memory = fr.Memory(
-            text, space_id, author=self._ctx.person_id, occurred_at=dt.datetime.now(dt.UTC)
+            text, self._ctx.space_id or DEFAULT_SPACE, author=self._ctx.person_id, occurred_at=now
         )
         if self._ctx.person_id is None:
             stored = self._home.remember(memory)
         else:
             stored, change = self._changes.add(memory)
-            self._note(change)
+            self._undo += [change] if change is not None else []
         short = self._home.memories.ids(self._ctx.person_id).short(stored.doc_id)
         already = " It was there already." if stored.outcome == "unchanged" else ""
-        print_line(self._out, f"Stored as {short}.{already}")
+        return f"Stored as {short}.{already}", ""
 
-    def _note(self, change: Change | None) -> None:
-        if change is not None:
-            self._undo.append(change)
-
-    def _undo_last(self) -> None:
+    def _undo_last(self) -> Styled:
         if not self._undo:
-            print_line(self._out, "there is nothing to undo", "red")
-            return
+            return "there is nothing to undo", "red"
         change = self._undo.pop()
         change.undo()
-        print_line(self._out, f"Undone: {change.what}.")
+        return f"Undone: {change.what}.", ""
 
-    def _line(self) -> str | None:
-        """Return the next line, None at the end; Ctrl-C drops a line that is half written."""
-        try:
-            return input("› " if sys.stdin.isatty() else "").strip()
-        except EOFError:
-            return None
-        except KeyboardInterrupt:
-            click.echo()
-            return ""
+
+def _line() -> str | None:
+    """Return the next line, None at the end; Ctrl-C drops a line that is half written."""
+    try:
+        return input("› " if sys.stdin.isatty() else "").strip()
+    except EOFError:
+        return None
+    except KeyboardInterrupt:
+        click.echo()
+        return ""

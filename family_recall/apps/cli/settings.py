@@ -37,13 +37,8 @@ _TYPES: Mapping[str, Any] = {"file": FILE, "number": float, "text": str}
 class Setting:
     """A value that can be set once instead of with every command.
 
-    Args:
-        name: Its key in the config file.
-        flag: Its option.
-        kind: ``text``, ``file`` (relative to the config file, when read from it) or ``number``.
-        question: What is asked where it is missing.
-        example: A value as TOML writes it.
-        default: The value where nothing is set; None where there is none.
+    ``name`` is its key in the config file, relative to which a ``file`` is. The ``question`` is
+    asked where it is missing, with an example as TOML writes it.
     """
 
     name: str
@@ -194,6 +189,10 @@ def config_path(ctx: click.Context) -> Path:
     return Path(named) if named else Path(click.get_app_dir("family-recall")) / "config.toml"
 
 
+def _named_config(ctx: click.Context) -> str | None:
+    return ctx.find_root().params.get("config") or os.environ.get(CONFIG_VARIABLE) or None
+
+
 def config_file(ctx: click.Context) -> ConfigFile:
     """Read the config file, once in a process; the user's own may be missing.
 
@@ -202,36 +201,26 @@ def config_file(ctx: click.Context) -> ConfigFile:
     """
     key = f"{__name__}.config"
     if key not in ctx.meta:
-        ctx.meta[key] = read_config(config_path(ctx), named=_named_config(ctx) is not None)
+        ctx.meta[key] = _read_config(config_path(ctx), named=_named_config(ctx) is not None)
     config: ConfigFile = ctx.meta[key]
     return config
 
 
-def read_config(path: Path, *, named: bool) -> ConfigFile:
-    """Read a config file; ``named`` means that somebody asked for this one.
-
-    Raises:
-        ClickException: See :func:`config_file`.
-    """
+def _read_config(path: Path, *, named: bool) -> ConfigFile:
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = {name: _configured(path, name, value) for name, value in record.items()}
+        return ConfigFile(path, values, exists=True)
     except FileNotFoundError:
-        if named:
-            raise click.ClickException(
-                f"{path}: no such config file; make it, or leave out --config and {CONFIG_VARIABLE}"
-            ) from None
-        return ConfigFile(path, {}, exists=False)
+        if not named:
+            return ConfigFile(path, {}, exists=False)
+        problem = f"no such config file; make it, or leave out --config and {CONFIG_VARIABLE}"
     except OSError as error:
-        raise click.ClickException(
-            f"{path}: the config file cannot be read ({error.strerror}); fix that, or name another "
-            "with --config"
-        ) from None
+        problem = f"the config file cannot be read ({error.strerror}); fix that, or name another "
+        problem += "with --config"
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise click.ClickException(
-            f'{path}: expected TOML such as person = "alice", got: {error}; fix that line'
-        ) from None
-    values = {name: _configured(path, name, value) for name, value in record.items()}
-    return ConfigFile(path, values, exists=True)
+        problem = f'expected TOML such as person = "alice", got: {error}; fix that line'
+    raise click.ClickException(f"{path}: {problem}")
 
 
 def _configured(path: Path, name: str, value: object) -> str | float:
@@ -242,19 +231,12 @@ def _configured(path: Path, name: str, value: object) -> str | float:
             "remove it"
         )
     setting = SETTINGS[name]
-    if setting.kind == "number":
-        if is_number(value):
-            return float(value)
-        expected = "a number"
-    elif isinstance(value, str) and value.strip():
+    if setting.kind == "number" and is_number(value):
+        return float(value)
+    if setting.kind != "number" and isinstance(value, str) and value.strip():
         return str(path.parent / Path(value).expanduser()) if setting.kind == "file" else value
-    else:
-        expected = "a text that is not empty"
+    expected = "a number" if setting.kind == "number" else "a text that is not empty"
     raise click.ClickException(
         f"{path}: expected {name} to be {expected}, such as {name} = {setting.example}, "
         f"got {value!r}"
     )
-
-
-def _named_config(ctx: click.Context) -> str | None:
-    return ctx.find_root().params.get("config") or os.environ.get(CONFIG_VARIABLE) or None
