@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from family_recall.apps.importing.drafts import (
@@ -41,16 +40,6 @@ _NO_YEAR = 1604
 """The year that Apple writes where a birthday has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    """What it is about a contact, its value, and both in a sentence."""
-
-    what: str
-    value: str
-    sentence: str
-    relation: tuple[str, str, str] | None = None
-
-
 def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read a vCard file, version 2.1 to 4.0.
 
@@ -58,26 +47,14 @@ def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     it is: a number that changes is a new version of the same. RELATED states a relation, too.
     """
     del settings
-    cards = _cards(text, name)
-    names = {uid: _name_of(card) for card in cards if (uid := _value(card, "uid"))}
     begins = [match.start() for match in _BEGIN.finditer(text)]
-
-    def items() -> Iterator[Draft | LeftOut]:
-        keys = ContentKeys()
-        for card, at in zip(cards, begins, strict=False):
-            where = f"{name}:{text.count(chr(10), 0, at) + 1}"
-            if not _name_of(card):
-                yield LeftOut(where, NO_NAME)
-                continue
-            uid = _value(card, "uid") or digest(_name_of(card))
-            for fact in _facts(card, names, where):
-                if isinstance(fact, LeftOut):
-                    yield fact
-                else:
-                    # Two numbers of one kind are told apart by their order.
-                    yield _draft(keys.key(fact.what, prefix=f"{uid} "), card, fact, where)
-
-    return Reading.of(items())
+    keys = ContentKeys()
+    contacts = [
+        _Contact(card, f"{name}:{text.count(chr(10), 0, at) + 1}", keys)
+        for card, at in zip(_cards(text, name), begins, strict=False)
+    ]
+    names = {uid: contact.name for contact in contacts if (uid := contact.value("uid"))}
+    return Reading.of(item for contact in contacts for item in contact.items(names))
 
 
 def _cards(text: str, name: str) -> list[Any]:
@@ -95,89 +72,95 @@ def _cards(text: str, name: str) -> list[Any]:
     return [card for card in cards if getattr(card, "name", "").upper() == "VCARD"]
 
 
-def _facts(card: Any, names: Mapping[str, str], where: str) -> Iterator[_Fact | LeftOut]:
-    """Yield everything that a card states."""
-    name = _name_of(card)
-    nick = _value(card, "nickname")
-    person = f"{name} ({nick})" if nick and nick.casefold() != name.casefold() else name
-    for kind, noun in _WHAT.items():
-        for line in card.contents.get(kind, ()):
-            what = " ".join(filter(None, (_label(card, line, _LABELS), noun)))
-            what = what.replace("fax phone number", "fax number")
-            value = _text(line.value).removeprefix("tel:").removeprefix("mailto:")
-            if value:
-                yield _Fact(what, value, f"The {what} of {person} is {value}.")
-    for kind, what in _DATES.items():
-        for line in card.contents.get(kind, ())[:1]:
-            value = _date_in_words(_text(line.value))
-            if value:
-                yield _Fact(what, value, f"The {what} of {person} is on {value}.")
-            else:
-                yield LeftOut(where, UNREADABLE)
-    work = _value(card, "org")
-    role = _value(card, "title") or _value(card, "role")
-    if (work and work != name) or role:
-        at, as_ = f" at {work}" if work else "", f" as {role}" if role else ""
-        yield _Fact("work", ", ".join(filter(None, (role, work))), f"{person} works{at}{as_}.")
-    yield from _relations(card, names, where)
-    if note := _value(card, "note"):
-        yield _Fact("note", "", f"About {person}: {note}")
+class _Contact:
+    """One card, and what it states."""
 
+    def __init__(self, card: Any, where: str, keys: ContentKeys) -> None:
+        self._card, self._where, self._keys = card, where, keys
+        self.name = self.value("fn") or self._parts_of_name() or self.value("org")
 
-def _relations(card: Any, names: Mapping[str, str], where: str) -> Iterator[_Fact | LeftOut]:
-    name = _name_of(card)
-    for line in (*card.contents.get("related", ()), *card.contents.get("x-abrelatednames", ())):
+    def value(self, kind: str) -> str:
+        """Return the first value of a kind; empty where there is none."""
+        return _text(self._lines(kind)[0].value) if self._lines(kind) else ""
+
+    def items(self, names: Mapping[str, str]) -> Iterator[Draft | LeftOut]:
+        """Yield everything that it states; ``names`` are those of the file's contacts, by UID."""
+        if not self.name:
+            yield LeftOut(self._where, NO_NAME)
+            return
+        nick = self.value("nickname")
+        is_other = nick and nick.casefold() != self.name.casefold()
+        person = f"{self.name} ({nick})" if is_other else self.name
+        for kind, noun in _WHAT.items():
+            for line in self._lines(kind):
+                what = " ".join(filter(None, (self._label(line, _LABELS), noun)))
+                what = what.replace("fax phone number", "fax number")
+                value = _text(line.value).removeprefix("tel:").removeprefix("mailto:")
+                if value:
+                    yield self._fact(what, value, f"The {what} of {person} is {value}.")
+        for kind, what in _DATES.items():
+            for line in self._lines(kind)[:1]:
+                value = _date_in_words(_text(line.value))
+                if value:
+                    yield self._fact(what, value, f"The {what} of {person} is on {value}.")
+                else:
+                    yield LeftOut(self._where, UNREADABLE)
+        work = self.value("org")
+        role = self.value("title") or self.value("role")
+        if (work and work != self.name) or role:
+            value = ", ".join(filter(None, (role, work)))
+            at, as_ = f" at {work}" if work else "", f" as {role}" if role else ""
+            yield self._fact("work", value, f"{person} works{at}{as_}.")
+        related = (*self._lines("related"), *self._lines("x-abrelatednames"))
+        yield from (self._relation(line, names) for line in related)
+        if note := self.value("note"):
+            yield self._fact("note", "", f"About {person}: {note}")
+
+    def _relation(self, line: Any, names: Mapping[str, str]) -> Draft | LeftOut:
         value = _text(line.value)
         other = names.get(value, "" if _LINK.match(value) else value)
         if not other:
-            yield LeftOut(where, NOBODY)
-            continue
-        role = _label(card, line, _ROLES)
+            return LeftOut(self._where, NOBODY)
+        role = self._label(line, _ROLES)
         relation = f"{role} of" if role else "related to"
-        words = f"the {relation}" if role else relation
-        yield _Fact(
-            relation, other, f"{other} is {words} {name}.", relation=(other, relation, name)
-        )
+        sentence = f"{other} is {'the ' if role else ''}{relation} {self.name}."
+        return self._fact(relation, "", sentence, (other, relation, self.name))
 
+    def _fact(
+        self, what: str, value: str, sentence: str, relation: tuple[str, str, str] | None = None
+    ) -> Draft:
+        """Return what a sentence states, under what it is about the contact."""
+        labels = self._lines("categories")[0].value if self._lines("categories") else []
+        fields: dict[str, object] = {
+            "kind": "fact",
+            "category": "family" if relation else "identity",
+            "labels": distinct(labels if isinstance(labels, list) else str(labels).split(",")),
+        }
+        if value:
+            fields["fact_key"] = "_".join(f"{self.name} {what}".casefold().split())[:1000]
+            fields["fact_value"] = value[:1000]
+        # Two numbers of one kind are told apart by their order.
+        key = self._keys.key(what, prefix=f"{self.value('uid') or digest(self.name)} ")
+        return Draft(key, self._where, sentence, fields=fields, relation=relation)
 
-def _draft(key: str, card: Any, fact: _Fact, where: str) -> Draft:
-    labels = card.contents["categories"][0].value if "categories" in card.contents else []
-    fields: dict[str, object] = {
-        "kind": "fact",
-        "category": "family" if fact.relation else "identity",
-        "labels": distinct(labels if isinstance(labels, list) else str(labels).split(",")),
-    }
-    if fact.value and not fact.relation:
-        key_words = f"{_name_of(card)} {fact.what}".casefold().split()
-        fields["fact_key"] = "_".join(key_words)[:1000]
-        fields["fact_value"] = fact.value[:1000]
-    return Draft(key, where, fact.sentence, fields=fields, relation=fact.relation)
+    def _lines(self, kind: str) -> Sequence[Any]:
+        lines: Sequence[Any] = self._card.contents.get(kind, ())
+        return lines
 
+    def _parts_of_name(self) -> str:
+        parts = self._lines("n")[0].value if self._lines("n") else None
+        return " ".join(_text(getattr(parts, part, "")) for part in ("given", "family")).strip()
 
-def _label(card: Any, line: Any, words: Mapping[str, str]) -> str:
-    """Return what a line is called: by its own label, or its types, as far as they say much."""
-    if line.group:
-        for label in card.contents.get("x-ablabel", ()):
-            if label.group == line.group:
-                own = _LABEL.sub(r"\1", _text(label.value)).casefold()
-                return words.get(own, own)
-    types = [*line.params.get("TYPE", ()), *line.singletonparams]
-    names = [name.strip().casefold() for kinds in types for name in str(kinds).split(",")]
-    return " ".join(dict.fromkeys(words[name] for name in names if name in words))
-
-
-def _name_of(card: Any) -> str:
-    """Return a contact's name: as written, of its parts, or of its organisation."""
-    if name := _value(card, "fn"):
-        return name
-    if "n" in card.contents:
-        parts = card.contents["n"][0].value
-        name = " ".join(_text(getattr(parts, part, "")) for part in ("given", "family")).strip()
-    return name or (_text(card.contents["org"][0].value) if "org" in card.contents else "")
-
-
-def _value(card: Any, name: str) -> str:
-    return _text(card.contents[name][0].value) if name in card.contents else ""
+    def _label(self, line: Any, words: Mapping[str, str]) -> str:
+        """Return what a line is called: by its own label, or its types, as far as they say much."""
+        if line.group:
+            for label in self._lines("x-ablabel"):
+                if label.group == line.group:
+                    own = _LABEL.sub(r"\1", _text(label.value)).casefold()
+                    return words.get(own, own)
+        types = [*line.params.get("TYPE", ()), *line.singletonparams]
+        names = [name.strip().casefold() for kinds in types for name in str(kinds).split(",")]
+        return " ".join(dict.fromkeys(words[name] for name in names if name in words))
 
 
 def _text(value: Any) -> str:

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from family_recall.apps.web import browse, editing, forget, localhost, memory
+from family_recall.apps.web import browse, editing, localhost, memory
 from family_recall.apps.web.authentication import TOKEN, SessionAuthentication
 from family_recall.apps.web.pages import FORM_TOKEN, Page, Reader, html, link
 from family_recall.errors import (
@@ -53,9 +53,9 @@ EDITING: Mapping[str, Show] = {
     "/add": editing.add_page,
     "/correct": editing.correct_page,
     "/relate": editing.relate_page,
-    "/forget": forget.page,
-    "/receipt": forget.receipt_page,
-    "/forgotten": forget.receipts_page,
+    "/forget": editing.forget_page,
+    "/receipt": editing.receipt_page,
+    "/forgotten": editing.receipts_page,
 }
 CHANGES: Mapping[str, Change] = {
     "/add": editing.add,
@@ -63,8 +63,8 @@ CHANGES: Mapping[str, Change] = {
     "/correct": editing.correct,
     "/relate": editing.relate,
     "/unrelate": editing.unrelate,
-    "/forget": forget.forget,
-    "/restore": forget.restore,
+    "/forget": editing.forget,
+    "/restore": editing.restore,
     "/undo": editing.undo,
 }
 STATUS_OF_ERROR = (
