@@ -40,40 +40,34 @@ class InWords(str):
     __slots__ = ()
 
     def moment(
-        self,
-        zone: dt.tzinfo,
-        region: Region,
-        *,
-        ahead: bool = False,
-        name: str = "",
-        now: dt.datetime | None = None,
+        self, zone: dt.tzinfo, region: Region, *, name: str = "", now: dt.datetime | None = None
     ) -> dt.datetime:
         """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
 
-        ``ahead`` reads *Friday* as the first one that is still to begin, a week away when today is
-        a Friday; an error names the option of ``name``.
+        ``name`` is the option's; one that is most often to come reads *Friday* as the first
+        that is still to begin, a week away when today is a Friday.
         """
         from family_recall.api import understanding  # noqa: PLC0415 -- help needs no grammar
 
         now = now or dt.datetime.now(zone)
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
-        times = (
-            understanding.times_mentioned(self, said_at=now, coming=True, **place) if ahead else ()
-        )
-        if times:
-            if name == "expires" and times[0].end <= now:
-                over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
-                raise click.BadParameter(over, param_hint=called(name))
-            return _moment_in(times[0].start, times[0].end)
-        span = understanding.find_timespan(self, now=now, **place)
+        ahead = name in _AHEAD
+        times = understanding.times_mentioned(self, said_at=now, coming=True, **place)
+        span = times[0] if ahead and times else understanding.find_timespan(self, now=now, **place)
         if span is None or span.start is None:
             raise click.BadParameter(
                 f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
                 "or words such as 'yesterday' or 'last Tuesday at 6 pm'",
                 param_hint=called(name),
             )
-        return _moment_in(span.start, span.end)
+        start, end = span.start, span.end
+        if name == "expires" and end is not None and end <= now:
+            over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
+            raise click.BadParameter(over, param_hint=called(name))
+        if end is None or end - start > dt.timedelta(hours=12):
+            return start
+        return start + (end - start) / 2
 
 
 def called(name: str) -> str | None:
@@ -85,13 +79,6 @@ def called(name: str) -> str | None:
     return None
 
 
-def _moment_in(start: dt.datetime, end: dt.datetime | None) -> dt.datetime:
-    """Return the middle of a stretch shorter than half a day; of a longer one its beginning."""
-    if end is None or end - start > dt.timedelta(hours=12):
-        return start
-    return start + (end - start) / 2
-
-
 def moment(value: str) -> dt.datetime | InWords:
     """Read an ISO 8601 day or moment; without an offset it is in the household's time zone."""
     try:
@@ -101,15 +88,9 @@ def moment(value: str) -> dt.datetime | InWords:
 
 
 def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
-    """Return a command's options with the moments that are in words read in a household's place.
-
-    Raises:
-        BadParameter: If the words name no time.
-    """
+    """Return a command's options with the moments that are in words read in a household's place."""
     return {
-        name: value.moment(zone, region, ahead=name in _AHEAD, name=name)
-        if isinstance(value, InWords)
-        else value
+        name: value.moment(zone, region, name=name) if isinstance(value, InWords) else value
         for name, value in options.items()
     }
 

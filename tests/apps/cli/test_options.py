@@ -73,7 +73,7 @@ def test_a_weekday_ahead_is_the_coming_one_on_any_day(words: str, day: int, hour
     now = dt.datetime(2026, 11, day, hour, tzinfo=dt.UTC)
     coming = dt.datetime(2026, 11, 27) if day < 27 else dt.datetime(2026, 12, 4)  # noqa: DTZ001
 
-    moment = InWords(words).moment(dt.UTC, Region(), ahead=True, name="expires", now=now)
+    moment = InWords(words).moment(dt.UTC, Region(), name="expires", now=now)
 
     assert moment.replace(tzinfo=None) == coming
 
