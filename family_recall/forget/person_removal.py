@@ -103,12 +103,12 @@ def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s:
     if left.about == "forget":
         entities |= _remove_relations(writing, left.names)
     writing.feedback.reset(person_id)
-    writing.audit.remove_person(person_id, wall_s)
+    writing.audit.remove("person", person_id, wall_s)
     writing.erasure_log.remove_person(person_id, left.authors)
     author = left.person.name if left.said == "keep" else None
     people.remove(writing, person_id, authored, author)
     for space_id in left.spaces:
-        writing.audit.remove_space(space_id, wall_s)
+        writing.audit.remove("space", space_id, wall_s)
         writing.partitions.remove_space(space_id)
     entity_provenance.derive_again(indexer, writing, entities)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import apsw
 
@@ -94,13 +95,13 @@ class AuditTables:
         """Delete the entries before a moment."""
         self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
 
-    def remove_person(self, person_id: str, at_s: float) -> None:
-        """Delete the calls of a person, and write how many are missing."""
-        self._remove("person = (SELECT no FROM person WHERE person_id = ?)", person_id, at_s)
-
-    def remove_space(self, space_id: str, at_s: float) -> None:
-        """Delete the calls in a space, and write how many are missing."""
-        self._remove("space = (SELECT no FROM space WHERE space_id = ?)", space_id, at_s)
+    def remove(self, what: Literal["person", "space"], name: str, at_s: float) -> None:
+        """Delete the calls of a person, or those in a space, and write how many are missing."""
+        whose = f"{what} = (SELECT no FROM {what} WHERE {what}_id = ?)"
+        entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {whose}", (name,))
+        if entries:
+            self.connection.executemany("DELETE FROM main.audit WHERE no = ?", entries)
+            self.put_gap(at_s, len(entries))
 
     def entries(
         self, owned: Mapping[int, str], zone: dt.tzinfo, *, of: str | None, limit: int
@@ -133,9 +134,3 @@ class AuditTables:
             if len(entries) == limit:
                 break
         return entries
-
-    def _remove(self, condition: str, value: str, at_s: float) -> None:
-        entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {condition}", (value,))
-        if entries:
-            self.connection.executemany("DELETE FROM main.audit WHERE no = ?", entries)
-            self.put_gap(at_s, len(entries))

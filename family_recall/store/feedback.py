@@ -151,11 +151,7 @@ class FeedbackLog:
                 for result in entry.shown
             ],
         )
-        self.connection.execute(
-            "DELETE FROM feedback WHERE no IN"
-            " (SELECT no FROM feedback WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?)",
-            (person, LOG_LENGTH),
-        )
+        self._delete_oldest("feedback", person)
         return no
 
     def entries(self, person_id: str, partitions: Collection[int]) -> list[FeedbackEntry]:
@@ -246,11 +242,7 @@ class FeedbackLog:
             "INSERT INTO learned(person, feedback, at_s, record) VALUES(?, ?, ?, ?)",
             (person, no, at_s, json.dumps(step.to_json())),
         )
-        self.connection.execute(
-            "DELETE FROM learned WHERE no IN"
-            " (SELECT no FROM learned WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?)",
-            (person, LOG_LENGTH),
-        )
+        self._delete_oldest("learned", person)
 
     def drop_steps(self, person_id: str) -> int | None:
         """Delete a person's steps; returns the number of their last entry."""
@@ -277,22 +269,28 @@ class FeedbackLog:
             (whose, last),
         )
         if rows:
-            first = rows[-1][0]
-            self.connection.execute(
-                "DELETE FROM feedback WHERE no >= ? AND person = coalesce(?, person)",
-                (first, whose),
-            )
-            self.connection.execute(
-                "DELETE FROM learned WHERE feedback >= ? AND person = coalesce(?, person)",
-                (first, whose),
-            )
+            self._delete_since(rows[-1][0], whose)
         return len(rows)
 
     def reset(self, person_id: str | None) -> None:
         """Delete all entries and steps, of one person or of everyone."""
         whose = None if person_id is None else self._person_no(person_id)
-        self.connection.execute("DELETE FROM feedback WHERE person = coalesce(?, person)", (whose,))
-        self.connection.execute("DELETE FROM learned WHERE person = coalesce(?, person)", (whose,))
+        self._delete_since(0, whose)
+
+    def _delete_since(self, first: int, whose: int | None) -> None:
+        for table, number in (("feedback", "no"), ("learned", "feedback")):
+            self.connection.execute(
+                f"DELETE FROM {table} WHERE {number} >= ? AND person = coalesce(?, person)",
+                (first, whose),
+            )
+
+    def _delete_oldest(self, table: str, person: int) -> None:
+        """Delete what is beyond the limit of entries, or of steps."""
+        self.connection.execute(
+            f"DELETE FROM {table} WHERE no IN"
+            f" (SELECT no FROM {table} WHERE person = ? ORDER BY no DESC LIMIT -1 OFFSET ?)",
+            (person, LOG_LENGTH),
+        )
 
     def _person_no(self, person_id: str) -> int:
         return Household(self.connection).person_no(person_id)

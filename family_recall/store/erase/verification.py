@@ -8,7 +8,7 @@ search is repeated only for texts that are passed in.
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -75,50 +75,34 @@ def verify(
 
 def _referring_rows(connection: apsw.Connection, rows: Sequence[int]) -> dict[str, int]:
     """Count, by table or index, what holds one of the numbers of some rows."""
-    ids = sql.id_array(np.array(rows, np.int64))
-    counts: dict[str, int] = {}
-    for table, column in _reference_columns(connection):
-        (n,) = sql.row(
-            connection,
-            f"SELECT count(*) FROM {table} WHERE {column} IN (SELECT value FROM carray(?))",
-            (ids,),
-        )
-        counts[table] = counts.get(table, 0) + n
-    erased = set(rows)
+    ids, erased = sql.id_array(np.array(rows, np.int64)), set(rows)
+    columns = [*REFERENCES, ("relation, json_each(relation.evidence) AS evidence", "value")]
+    for model in vector_tables.models(connection):
+        is_plain = model.storage == "plain"
+        columns.append((model.table, "id") if is_plain else (f"{model.table}_rowids", "rowid"))
+    counts = Counter[str]()
     for shard in shards_in(connection):
         name = words_table(shard)
+        columns.append((f"{name}_docsize", "id"))
         listed = vocabulary(connection, name, "instance", "doc, count(*)", "GROUP BY doc")
         counts[name] = sum(n for memory, n in listed if memory in erased)
-    (evidence,) = sql.row(
-        connection, "SELECT json_group_array(e.value) FROM relation r, json_each(r.evidence) e"
-    )
-    counts["relation"] = sum(memory in erased for memory in json.loads(evidence))
-    return {table: n for table, n in counts.items() if n}
+    for source, column in columns:
+        (n,) = sql.row(
+            connection,
+            f"SELECT count(*) FROM {source} WHERE {column} IN (SELECT value FROM carray(?))",
+            (ids,),
+        )
+        counts[source.split(",")[0]] += n
+    return dict(+counts)
 
 
 def _unexplained_terms(connection: apsw.Connection) -> int:
     """Count the words and separators of the indexes that no memory accounts for."""
     n_left = 0
     for shard in shards_in(connection):
-        counted = {
-            stem
-            for (stem,) in sql.rows(
-                connection, "SELECT stem FROM word_count WHERE shard = ? AND n > 0", (shard,)
-            )
-        }
+        query = "SELECT stem FROM word_count WHERE shard = ? AND n > 0"
+        counted = {stem for (stem,) in sql.rows(connection, query, (shard,))}
         listed = vocabulary(connection, words_table(shard), "row", "term", "")
         n_left += sum(stem_number(stem) not in counted for (stem,) in listed)
         n_left += stale_separators(connection, shard)
     return n_left
-
-
-def _reference_columns(connection: apsw.Connection) -> list[tuple[str, str]]:
-    """List the columns of a file that hold row ids of memories."""
-    return [
-        *REFERENCES,
-        *(
-            (f"{model.table}_rowids", "rowid") if model.storage == "vec0" else (model.table, "id")
-            for model in vector_tables.models(connection)
-        ),
-        *((f"{words_table(shard)}_docsize", "id") for shard in shards_in(connection)),
-    ]

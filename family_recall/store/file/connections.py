@@ -103,7 +103,11 @@ class Connections:
                     check_identity(path, key, busy_timeout_ms)
                 self._writer = self._connect()
                 try:
-                    self._create_tables()
+                    if self._writer.pragma("user_version") != schema.SCHEMA_VERSION:
+                        with self.writing() as connection:
+                            # Unless somebody else has created them meanwhile.
+                            if connection.pragma("user_version") == 0:
+                                schema.create(connection)
                     self.unreadable = damage.find(self._writer, damage.SETTINGS)
                     damage.hide(self._writer, self.unreadable)
                 except BaseException:
@@ -296,18 +300,6 @@ class Connections:
             connection.close()
             raise
         return connection
-
-    def _create_tables(self) -> None:
-        if self._writer.pragma("user_version") == schema.SCHEMA_VERSION:
-            return
-        self._writer.execute("BEGIN IMMEDIATE")
-        try:
-            if self._writer.pragma("user_version") == 0:  # nobody else has created them meanwhile
-                schema.create(self._writer)
-        except BaseException:
-            self._writer.execute("ROLLBACK")
-            raise
-        self._commit()
 
 
 @contextlib.contextmanager

@@ -54,15 +54,10 @@ def back_up(
     overwrite: bool,
     progress: ProgressCallback | None = None,
 ) -> Backup:
-    """Copy what a read transaction sees into a file of its own, by SQLite's backup interface.
+    """Copy what a read transaction sees into a file of its own, while others read and write.
 
-    Others read and write meanwhile. The copy is opened and checked under another name, and then
-    gets its own in one step: a file of that name is whole. It is encrypted if its source is.
-
-    Raises:
-        InvalidRequestError: If something of that name may not be overwritten: an earlier backup
-            may, a household that was ever opened may not.
-        StoreError: If it cannot be written, or fails a check; no file has the name then.
+    The copy is checked under another name, and then gets its own in one step. It is encrypted if
+    its source is. It may replace an earlier backup, and no household that was ever opened.
 
     Source: sqlite.org/backup.html.
     """
@@ -86,14 +81,7 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
 def restore(
     path: Path, backup: Path, key: Key | None, progress: ProgressCallback | None = None
 ) -> Restored:
-    """Replace a household by a backup, keeping the file that was there beside it.
-
-    The backup is copied and checked first; the old file stays until the copy gets its name.
-
-    Raises:
-        StoreBusyError: If the household is open anywhere.
-        StoreError: If the backup is missing or fails a check.
-    """
+    """Replace a household by a checked copy of a backup; the file before stays beside it."""
     if not backup.exists():
         raise StoreError(f"{backup}: no such file; make one with family-recall backup")
     if path.exists() and path.samefile(backup):
@@ -113,13 +101,8 @@ def rekey(path: Path, key: Key | None, new: Key | None) -> None:
     """Encrypt a file, change its key, or decrypt it (``new`` is None).
 
     A copy gets the new key, is checked, and takes the file's place in one step, so at each moment
-    the file is whole under one of the two keys. Needs as much free space as the file takes. The
-    bytes of the file before are then overwritten, unless another name leads to them, too.
-
-    Raises:
-        StoreBusyError: If the household is open anywhere.
-        StoreError: If there is no such file, or no room for the copy.
-        WrongKeyError: If ``key`` is not its key; ``NotAStoreError`` for another program's file.
+    the file is whole under one of the two keys. The bytes of the file before are then overwritten,
+    unless another name leads to them, too.
     """
     with translated(path):
         check_identity(path, key)

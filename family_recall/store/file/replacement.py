@@ -60,11 +60,7 @@ def writing_to(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8, with the line ends it has; a file that is there is replaced.
-
-    Raises:
-        As :func:`writing_to`.
-    """
+    """Write a text as UTF-8, with the line ends it has, as :func:`writing_to` does."""
     with writing_to(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
@@ -125,11 +121,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def temporary_folder(name: str) -> Iterator[Path]:
-    """Yield a private folder for copies of memories in the system's folder for temporary files.
-
-    Raises:
-        As :func:`scratch_folder`.
-    """
+    """Yield a :func:`scratch_folder` among the system's temporary files."""
     with scratch_folder(Path(tempfile.gettempdir()) / name) as folder:
         yield folder
 
@@ -180,8 +172,11 @@ def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
     try:
-        with contextlib.suppress(*[OSError] * wait):
+        try:
             fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:
+            if not wait:
+                raise
         yield
     finally:
         os.close(handle)
