@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,12 +22,20 @@ from family_recall.store.erase.eraser import Erased
 from family_recall.store.file.disk_files import journal_of, log_of, raw_file
 from family_recall.store.word_index import terms
 
+Words64 = npt.NDArray[np.uint64]
+
+RUN = 8  # bytes
+EVERY_BIT = np.uint64((1 << 64) - 1)
+_SIX_BYTES = np.uint64((1 << 48) - 1)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 16  # bytes
+_SPREAD = 9  # bits: a run in 2⁹ passes the table where there is room
+_TABLE_BITS = (12, 22)  # at least and at most; 2²² bytes are what a second-level cache holds
 _CHUNK = 8 << 20  # bytes
 _HEADER = 100  # bytes (sqlite.org/fileformat2.html#the_database_header)
 _LARGEST_PAGE = 65_536  # written as 1
 _MOST_VECTOR_RUNS = 50_000
 _FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
-_SIX_BYTES = np.uint64((1 << 48) - 1)
 _TEXTS = {
     "memory": "doc_id, text, title, summary, author, session_id, source, url, section, labels,"
     " fact_key, fact_value, event_type, occurred_at, header",
@@ -217,61 +225,47 @@ def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
             yield blob
 
 
-Words64 = npt.NDArray[np.uint64]
-
-RUN = 8  # bytes
-EVERY_BIT = np.uint64((1 << 64) - 1)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_BLOCK = 1 << 16  # bytes
-_SPREAD = 9  # bits: a run in 2⁹ passes the table where there is room
-_TABLE_BITS = (12, 22)  # at least and at most; 2²² bytes are what a second-level cache holds
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class BytePrefilter:
-    """The runs that are looked for; ``mask`` chooses the bits of a run that count."""
+    """Finds runs in bytes, of which the bits of ``mask`` count.
 
-    runs: Words64
-    mask: np.uint64 = EVERY_BIT
-    _marks: Words64 = field(init=False)
-    _table: npt.NDArray[np.bool_] = field(init=False)
-    _table_bits: int = field(init=False)
+    A run times an odd number is its mark; no two runs share one, and the first bits of marks
+    spread evenly (Dietzfelbinger et al., J. Algorithms 1997, doi:10.1006/jagm.1997.0873). A table
+    of those bits passes few other runs, which are then compared.
+    """
 
-    def __post_init__(self) -> None:
+    def __init__(self, runs: Words64, mask: np.uint64 = EVERY_BIT) -> None:
         """Fill the table."""
-        marks = np.unique(_marks_of(self.runs & self.mask))
-        wanted = int(np.ceil(np.log2(max(len(marks), 1)))) + _SPREAD
+        self._mask = mask
+        self._marks = np.unique((runs & mask) * _MULTIPLIER)
+        wanted = int(np.ceil(np.log2(max(len(self._marks), 1)))) + _SPREAD
         bits = min(max(wanted, _TABLE_BITS[0]), _TABLE_BITS[1])
-        table = np.zeros(1 << bits, np.bool_)
-        table[marks >> np.uint64(64 - bits)] = True
-        object.__setattr__(self, "_marks", marks)
-        object.__setattr__(self, "_table", table)
-        object.__setattr__(self, "_table_bits", bits)
+        self._shift = np.uint64(64 - bits)
+        self._table = np.zeros(1 << bits, np.bool_)
+        self._table[self._marks >> self._shift] = True
 
     def passing(self, data: bytes) -> Words64:
         """Return the runs in some bytes that are looked for, masked, ascending and each once."""
         passing: list[Words64] = [np.zeros(0, np.uint64)]
-        size = (8, _BLOCK // 8)
+        size = (RUN, _BLOCK // RUN)
         runs, products = np.empty(size, np.uint64), np.empty(size, np.uint64)
         passed = np.empty(size, np.bool_)
-        shift = np.uint64(64 - self._table_bits)
         whole = max(len(data) - RUN + 1, 0) // _BLOCK * _BLOCK
         for start in range(0, whole, _BLOCK):
             for offset in range(RUN):
                 runs[offset] = np.frombuffer(data, "<u8", size[1], start + offset)
-            if self.mask != EVERY_BIT:
-                np.bitwise_and(runs, self.mask, out=runs)
+            if self._mask != EVERY_BIT:
+                np.bitwise_and(runs, self._mask, out=runs)
             np.multiply(runs, _MULTIPLIER, out=products)
-            np.right_shift(products, shift, out=products)
+            np.right_shift(products, self._shift, out=products)
             np.take(self._table, products.view(np.int64), out=passed, mode="clip")
             passing.append(self._marked(runs[passed]))
-        passing.append(self._marked(runs_of(data[whole:]) & self.mask))
+        passing.append(self._marked(runs_of(data[whole:]) & self._mask))
         return np.unique(np.concatenate(passing))
 
     def _marked(self, runs: Words64) -> Words64:
         if not len(self._marks) or not len(runs):
             return runs[:0]
-        own = _marks_of(runs)
+        own = runs * _MULTIPLIER
         nearest = np.minimum(np.searchsorted(self._marks, own), len(self._marks) - 1)
         marked: Words64 = runs[self._marks[nearest] == own]
         return marked
@@ -287,13 +281,3 @@ def runs_of(data: bytes) -> Words64:
         whole = (len(data) - start) // RUN
         runs[start::RUN] = np.frombuffer(data, "<u8", whole, start)
     return runs
-
-
-def _marks_of(runs: Words64) -> Words64:
-    """Return the products of runs by an odd number, which no two runs share.
-
-    Their first bits spread evenly (Dietzfelbinger et al., J. Algorithms 1997,
-    doi:10.1006/jagm.1997.0873).
-    """
-    marks: Words64 = np.multiply(runs, _MULTIPLIER, dtype=np.uint64)
-    return marks
