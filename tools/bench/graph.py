@@ -1,4 +1,4 @@
-"""Measure igraph against numpy: PageRank, shortest paths, and what loading igraph costs.
+"""Measure igraph against numpy: PageRank, and what loading igraph costs.
 
 Graphs are random, of the sizes that recalls walk. A call is the best of five times fifty.
 Loading is measured in fresh processes of this environment, the median of five: `core` is what this
@@ -28,8 +28,8 @@ from tools.common import parser_of, write_json
 
 SIZES = ((30, 40), (80, 100), (400, 1500))
 ENGINES = {
-    "igraph": (graph_engine.personalized_pagerank, graph_engine.shortest_paths),
-    "numpy": (graph_engine.pagerank_by_numpy, graph_engine.shortest_paths_by_heap),
+    "igraph": graph_engine.personalized_pagerank,
+    "numpy": graph_engine.pagerank_by_numpy,
 }
 LOADS = {
     "core": (
@@ -54,22 +54,17 @@ def call_us(call: Callable[[], object]) -> float:
 
 
 def measure_calls() -> dict[str, float]:
-    """Time PageRank and the paths to ten nodes, in microseconds by engine and size."""
+    """Time PageRank, in microseconds by engine and size."""
     shuffled, times = random.Random(0), {}
     for n, m in SIZES:
         drawn = [shuffled.sample(range(n), 2) for _ in range(m)]
         pairs = [(a, b) for a, b in drawn]
         weights = [shuffled.uniform(0.2, 1.0) for _ in drawn]
         reset = np.array([1.0] * 20 + [0.0] * (n - 20))
-        # As paths are sought: both directions, and a long edge to each target.
-        both = [*pairs, *((b, a) for a, b in pairs), *((0, node) for node in range(20, 30))]
-        lengths = [*weights, *weights, *[1e3] * 10]
-        for name, (pagerank, shortest_paths) in ENGINES.items():
+        for name, pagerank in ENGINES.items():
             size = f"{n} nodes, {m} edges, {name}"
             spread = functools.partial(pagerank, pairs, weights, reset, damping=0.5)
             times[f"pagerank: {size}"] = call_us(spread)
-            find = functools.partial(shortest_paths, both, lengths, 0, range(20, 30))
-            times[f"shortest paths: {size}"] = call_us(find)
     return times
 
 

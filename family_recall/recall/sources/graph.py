@@ -12,8 +12,9 @@ relation by 0.6 of it. A question for owners, dependencies or goals walks relati
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -31,7 +32,7 @@ from family_recall.recall.dataflow import (
 )
 from family_recall.recall.ranking import bm25
 from family_recall.recall.runner import Runner
-from family_recall.recall.sources.graph_engine import personalized_pagerank, shortest_paths
+from family_recall.recall.sources.graph_engine import personalized_pagerank
 from family_recall.store.ids import among
 from family_recall.types import FloatArray, IdArray
 
@@ -47,6 +48,9 @@ RELATIONS_BY_INTENT: Mapping[str, frozenset[str]] = {
     "alignment": frozenset({"aligns with goal", "goal of", "works towards"}),
 }
 """Relations that are walked for a question of that intent: lower case, spaces for underscores."""
+
+Steps: TypeAlias = dict[int, list[tuple[int, float, str]]]
+"""Steps out of each node: to which, how long, which is −ln of its probability, and of what kind."""
 
 _CERTAIN = frozenset({"mention", "author"})
 
@@ -274,53 +278,48 @@ def paths_to(
     entities = {at: part for at, part in share.items() if nodes[at] < 0}
     if not further and not entities:
         return {}
-    edges = _steps(subgraph, damping)
-    paths = _walks(edges, share, further, nodes)
-    from_entities = [step for step in edges if nodes[step[0]] < 0]
-    return paths | _walks(from_entities, entities, [at for at in sought if at in share], nodes)
+    steps: Steps = {}
+    strength = np.bincount(np.ravel(subgraph.ends), np.repeat(subgraph.weights, 2)).tolist()
+    for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
+        steps.setdefault(a, []).append((b, -math.log(damping * weight / strength[a]), kind))
+        steps.setdefault(b, []).append((a, -math.log(damping * weight / strength[b]), kind))
+    from_entities = {src: out for src, out in steps.items() if nodes[src] < 0}
+    walks = walks_to(steps, share, further)
+    walks |= walks_to(from_entities, entities, [at for at in sought if at in share])
+    return {
+        nodes[target]: [PathStep(nodes[at], kind) for at, kind in walk]
+        for target, walk in walks.items()
+    }
 
 
-_Step: TypeAlias = tuple[int, int, float, str]
-"""Two nodes by number, the length of the step from one to the other, and its kind."""
+def walks_to(
+    steps: Steps, starts: Mapping[int, float], targets: Collection[int]
+) -> dict[int, list[tuple[int, str]]]:
+    """Return the most probable walk to each target that can be reached: (node, kind of step on).
 
+    ``starts`` has the probability of starting at a node, above 0; no target is a start.
 
-def _steps(graph: Subgraph, damping: float) -> list[_Step]:
-    """Return each edge in both directions, as long as it is improbable: −ln of its probability."""
-    strength = np.bincount(np.ravel(graph.ends), np.repeat(graph.weights, 2)).tolist()
-    return [
-        (src, dst, -math.log(damping * weight / strength[src]), kind)
-        for (a, b), weight, kind in zip(graph.ends, graph.weights, graph.kinds, strict=True)
-        for src, dst in ((a, b), (b, a))
-    ]
-
-
-def _walks(
-    steps: list[_Step], starts: Mapping[int, float], targets: list[int], nodes: list[int]
-) -> dict[int, list[PathStep]]:
-    """Return the most probable walk to each target that can be reached.
-
-    Args:
-        steps: The graph.
-        starts: Probability of starting at a node, by number, above 0.
-        targets: Numbers of nodes, none of them a start.
-        nodes: Row ids by number.
+    Source: Dijkstra 1959, doi:10.1007/BF01386390.
     """
-    if not starts or not targets:
-        return {}
-    source = len(nodes)  # one node more, from which each start is as far as it is improbable
-    begin = [(source, start, -math.log(part), "") for start, part in starts.items()]
-    # Whatever cannot be reached is further than all else together.
-    too_far = 1.0 + sum([length for _, _, length, _ in (*steps, *begin)])
-    edges = [*steps, *begin, *((source, target, too_far, "") for target in targets)]
-    walks = shortest_paths(
-        [(src, dst) for src, dst, _, _ in edges], [step[2] for step in edges], source, targets
-    )
-    reached = (walk for walk in walks if walk[0] < len(steps) + len(begin))
-    return {nodes[edges[walk[-1]][1]]: list(_named(edges, walk[1:], nodes)) for walk in reached}
-
-
-def _named(edges: list[_Step], walk: list[int], nodes: list[int]) -> Iterable[PathStep]:
-    for edge in walk:
-        src, _, _, kind = edges[edge]
-        yield PathStep(nodes[src], kind)
-    yield PathStep(nodes[edges[walk[-1]][1]], "")
+    came_by: dict[int, tuple[int, str]] = {}
+    left = set(targets)
+    frontier = [(-math.log(part), start, -1, "") for start, part in starts.items()]
+    heapq.heapify(frontier)
+    while frontier and left:
+        distance, node, before, kind = heapq.heappop(frontier)
+        if node in came_by:
+            continue
+        came_by[node] = (before, kind)
+        left.discard(node)
+        for further, length, further_kind in steps.get(node, ()):
+            if further not in came_by:
+                heapq.heappush(frontier, (distance + length, further, node, further_kind))
+    walks = {}
+    for target in targets:
+        if target in came_by:
+            walk, at = [(target, "")], target
+            while (step := came_by[at])[0] >= 0:
+                walk.append(step)
+                at = step[0]
+            walks[target] = walk[::-1]
+    return walks

@@ -1,4 +1,4 @@
-"""PageRank and shortest paths of small graphs, by igraph. The only module that loads igraph.
+"""PageRank of small graphs, by igraph. The only module that loads igraph.
 
 `import igraph` also imports plotting, and with it matplotlib if that is installed: a second and
 40 MiB. So its compiled core is loaded alone, from its file, in 13 ms and 3 MiB. Where it is missing
@@ -8,10 +8,8 @@ or cannot be loaded, numpy computes the same.
 from __future__ import annotations
 
 import functools
-import heapq
 import importlib
 import importlib.metadata
-import itertools
 import logging
 import math
 import sys
@@ -74,33 +72,6 @@ def personalized_pagerank(
     return np.array(ranks, np.float64)
 
 
-def shortest_paths(
-    ends: Ends, lengths: Sequence[float], start: int, targets: Sequence[int]
-) -> list[list[int]]:
-    """Return the edges of a shortest path from one node to each of some others.
-
-    Args:
-        ends: (source, destination) of each edge, which is walked in that direction alone.
-        lengths: Of the edges, 0 or more.
-        start: Where the paths begin.
-        targets: Where they end; each can be reached.
-
-    Returns:
-        For each target the numbers of the edges, in the order they are walked. Of several paths
-        of the same length, igraph and numpy may return different ones.
-
-    Source: Dijkstra 1959, doi:10.1007/BF01386390.
-    """
-    core = _core()
-    if core is None or not ends:
-        return shortest_paths_by_heap(ends, lengths, start, targets)
-    n_nodes = 1 + max(start, *targets, *itertools.chain.from_iterable(ends))
-    paths: list[list[int]] = core.GraphBase(n_nodes, ends, True).get_shortest_paths(
-        start, to=targets, weights=list(lengths), output="epath"
-    )
-    return paths
-
-
 def pagerank_by_numpy(
     ends: Ends, weights: Sequence[float], reset: Doubles, *, damping: float
 ) -> Doubles:
@@ -121,31 +92,6 @@ def pagerank_by_numpy(
         walked = np.bincount(dst, rank[src] * share, n) + rank[unlinked].sum() * start
         rank = (1.0 - damping) * start + damping * walked
     return rank
-
-
-def shortest_paths_by_heap(
-    ends: Ends, lengths: Sequence[float], start: int, targets: Sequence[int]
-) -> list[list[int]]:
-    """Compute what :func:`shortest_paths` does, from one node outwards."""
-    out_of: dict[int, list[int]] = {}
-    for edge, (src, _) in enumerate(ends):
-        out_of.setdefault(src, []).append(edge)
-    last_edge: dict[int, int] = {}
-    frontier = [(0.0, start, -1)]
-    while frontier:
-        distance, node, by = heapq.heappop(frontier)
-        if node in last_edge:
-            continue
-        last_edge[node] = by
-        for edge in out_of.get(node, ()):
-            heapq.heappush(frontier, (distance + lengths[edge], ends[edge][1], edge))
-    paths = []
-    for target in targets:
-        path: list[int] = []
-        while (edge := last_edge[ends[path[-1]][0] if path else target]) >= 0:
-            path.append(edge)
-        paths.append(path[::-1])
-    return paths
 
 
 def _core() -> Any:

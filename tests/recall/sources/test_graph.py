@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from family_recall import Answer, Memory, Relation
 from family_recall.recall.dataflow import QueryContext, Subgraph
@@ -164,3 +168,33 @@ def test_mentioned_things_are_starts_of_their_own() -> None:
     strength = with_mentioned(graph, np.array([0.4, 0.9, 0.0, 0.0, 0.0], np.float32))
 
     assert strength.tolist() == pytest.approx([0.4, 0.9, 0.9, 0.0, 0.0])
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(0, 4), st.integers(0, 4)).filter(lambda pair: pair[0] != pair[1]),
+        st.floats(0.0, 2.0),
+        max_size=20,
+    )
+)
+def test_a_walk_is_the_shortest_of_all(edges: dict[tuple[int, int], float]) -> None:
+    """To each node that can be reached, as short as the best of all orders of all nodes."""
+    steps: graph.Steps = {}
+    for (src, dst), length in edges.items():
+        steps.setdefault(src, []).append((dst, length, "knows"))
+    walks = graph.walks_to(steps, {0: 1.0}, range(1, 5))
+
+    for target in range(1, 5):
+        between = {1, 2, 3, 4} - {target}
+        shortest = min(
+            sum(edges.get(pair, math.inf) for pair in itertools.pairwise((0, *some, target)))
+            for size in range(4)
+            for some in itertools.permutations(between, size)
+        )
+        assert (target in walks) == math.isfinite(shortest)
+        if target in walks:
+            nodes = [node for node, _ in walks[target]]
+            length = sum(edges[pair] for pair in itertools.pairwise(nodes))
+            assert (nodes[0], nodes[-1]) == (0, target)
+            assert length == pytest.approx(shortest, abs=1e-9)
