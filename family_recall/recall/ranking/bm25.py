@@ -67,7 +67,11 @@ def okapi(
         return np.zeros(len(rows), np.float32)
     idf = inverse_document_frequency(statistics)
     average = _average(statistics)
-    counts = _counts(rows, stems, column_weights)
+    own = rows.counts_of(map(stem_number, stems)).astype(np.float32)
+    counts: FloatArray = column_weights[0] * own[..., 0]
+    for column, weight in enumerate(column_weights[1:], start=1):
+        if weight:
+            counts += weight * own[..., column]
     n_words = rows.n_words.astype(np.float32)
     scores: FloatArray = _saturated(counts, n_words / average).dot(idf)
     passages = long(scores)
@@ -79,32 +83,9 @@ def okapi(
     return scores
 
 
-def saturated(
-    rows: Rows,
-    stems: Sequence[str],
-    statistics: WordStatistics,
-    column_weights: tuple[float, float, float],
-) -> FloatArray:
-    """Return the saturated count of each stem in each memory, before idf: shape (n, t)."""
-    lengths = rows.n_words.astype(np.float32) / _average(statistics)
-    return _saturated(_counts(rows, stems, column_weights), lengths)
-
-
 def _average(statistics: WordStatistics) -> float:
     """Return how many words the scope's memories have on average, more than 0."""
     return max(statistics.n_words / max(statistics.n_memories, 1), 1e-9)
-
-
-def _counts(
-    rows: Rows, stems: Sequence[str], column_weights: tuple[float, float, float]
-) -> FloatArray:
-    """Return the column-weighted count of each stem in each memory: shape (n, t)."""
-    counts = rows.counts_of(map(stem_number, stems)).astype(np.float32)
-    weighted: FloatArray = column_weights[0] * counts[..., 0]
-    for column, weight in enumerate(column_weights[1:], start=1):
-        if weight:
-            weighted += weight * counts[..., column]
-    return weighted
 
 
 def _saturated(counts: FloatArray, lengths: FloatArray) -> FloatArray:
@@ -149,9 +130,6 @@ def covers(rows: Rows, stems: Collection[int], of: IdArray, *, header: bool = Tr
     return held
 
 
-_BODY_ALONE = (1.0, 0.0, 0.0)
-
-
 def related_share(rows: Rows, plan: QueryPlan) -> FloatArray:
     """Return the share of the attainable BM25 that words of like meaning add, (n,) in [0, 1].
 
@@ -164,7 +142,8 @@ def related_share(rows: Rows, plan: QueryPlan) -> FloatArray:
     terms = [word.term for word in related]
     numbers = list(dict.fromkeys(terms))
     stems = [*[plan.terms[number][1] for number in numbers], *[word.stem for word in related]]
-    counts = saturated(rows, stems, statistics, _BODY_ALONE)
+    in_body = rows.counts_of(map(stem_number, stems))[..., 0].astype(np.float32)
+    counts = _saturated(in_body, rows.n_words.astype(np.float32) / _average(statistics))
     idf = inverse_document_frequency(statistics)
     n_memories = np.array([word.n_memories for word in related], np.int64)
     weights = np.minimum(rarity(statistics.n_memories, n_memories), idf[terms])
