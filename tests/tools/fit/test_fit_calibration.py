@@ -122,7 +122,10 @@ def test_what_is_fitted_can_be_read_and_keeps_the_order_of_scores(
     """Every profile and kind has its weights, of which that of the score is 0 or more."""
     output = tmp_path / "calibration.json"
     licences = ["--licence", "kitchen=MIT", "--licence", "garage=CC0-1.0"]
+    far = tmp_path / "far.txt"
+    far.write_text("Which tram goes to the museum?\nWho wrote the opera?\n", "utf-8")
     with monkeypatch.context() as patched:
+        patched.setattr(fit_calibration, "FAR_QUESTIONS", far)
         patched.setenv("FAMILY_RECALL_MODELS", str(both_embedders(tmp_path / "models")))
         options = ["--sets", "kitchen,garage", *licences, "--output", str(output)]
         assert fit_calibration.main([str(data), *options]) == 0
