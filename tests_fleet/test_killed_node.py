@@ -11,15 +11,15 @@ import pytest
 from family_recall.apps.evaluation import EvaluationReport
 from family_recall.apps.fleet import (
     FleetRun,
-    InProcess,
     Options,
+    in_process,
     ray_engine,
     read_catalogue,
     report,
     run,
 )
 from family_recall.apps.fleet.mapping import Engine, Task, attempt
-from family_recall.apps.fleet.ray_engine import RayEngine, write_parquet
+from family_recall.apps.fleet.ray_engine import on_ray, write_parquet
 from family_recall.apps.fleet.steps import Row
 from family_recall.errors import InvalidRequestError
 from tests_fleet.conftest import OLD, TwoNodes, opened
@@ -74,7 +74,7 @@ def test_every_household_is_whole_and_on_the_new_model(
             assert stats["vectors"][OLD.model_id] == stats["memories"]
     kill = Killing(two_nodes, 60)
 
-    done = do("reembed", homes, tmp_path / "ledger", RayEngine(), drop_others=True, progress=kill)
+    done = do("reembed", homes, tmp_path / "ledger", on_ray(), drop_others=True, progress=kill)
 
     assert kill.killed
     assert not done.failures
@@ -97,8 +97,8 @@ def test_an_evaluation_is_the_same_to_the_last_digit(
     """With a node killed on the way, the report is that of one process, but for milliseconds."""
     kill = Killing(two_nodes, 4)
 
-    done = do("eval", datasets, tmp_path / "killed", RayEngine(), progress=kill)
-    alone = do("eval", datasets, tmp_path / "alone", InProcess())
+    done = do("eval", datasets, tmp_path / "killed", on_ray(), progress=kill)
+    alone = do("eval", datasets, tmp_path / "alone", in_process)
 
     assert kill.killed
     assert not done.failures
@@ -139,7 +139,7 @@ def test_a_household_that_fails_for_a_while_is_tried_again(
         return attempt(task)
 
     monkeypatch.setattr(ray_engine, "_attempt", dies)
-    done = do("doctor", few, tmp_path / "ledger", RayEngine(workers=2))
+    done = do("doctor", few, tmp_path / "ledger", on_ray(workers=2))
 
     assert [row["household"] for row in done.failures] == ["home-000001"]
     assert "WorkerCrashedError" in done.failures[0]["error"]
@@ -171,4 +171,4 @@ def test_results_are_parquet(tmp_path: Path) -> None:
         ("c", None, 5),
     ]
     with pytest.raises(InvalidRequestError, match=r"expected at most .* MiB a worker"):
-        RayEngine(memory_mib=10_000_000)
+        on_ray(memory_mib=10_000_000)

@@ -12,8 +12,8 @@ from moto.server import ThreadedMotoServer
 
 from family_recall import FamilyRecall
 from family_recall.api import files
-from family_recall.apps.fleet import InProcess, Options, backups, read_catalogue, run
-from family_recall.apps.fleet.ray_engine import RayEngine
+from family_recall.apps.fleet import Options, backups, in_process, read_catalogue, run
+from family_recall.apps.fleet.ray_engine import on_ray
 from tests_fleet.conftest import opened
 
 DAYS = ("2026-03-01T02:00:00+00:00", "2026-03-02T02:00:00+00:00", "2026-03-03T02:00:00+00:00")
@@ -54,7 +54,7 @@ def test_a_fleet_lives_in_a_bucket(
     entries = read_catalogue(bucket)
     done = run(
         bucket, entries, "reembed", Options(drop_others=True), ledger=tmp_path / "ledger",
-        engine=RayEngine(), now=DAYS[0],
+        engine=on_ray(), now=DAYS[0],
     )  # fmt: skip
 
     assert not done.failures
@@ -103,6 +103,6 @@ def backup(homes: Path, place: str, keys: Path, ledger: Path, now: str) -> None:
     """Back every household up."""
     done = run(
         str(homes), read_catalogue(str(homes)), "backup", Options(to=place, keys=keys),
-        ledger=ledger, engine=InProcess(), now=now,
+        ledger=ledger, engine=in_process, now=now,
     )  # fmt: skip
     assert not done.failures

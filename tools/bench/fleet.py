@@ -32,7 +32,7 @@ from random import Random
 
 import numpy as np
 
-from family_recall.apps.fleet import InProcess, Options, ray_engine, read_catalogue, run
+from family_recall.apps.fleet import Options, in_process, ray_engine, read_catalogue, run
 from family_recall.apps.fleet.mapping import Engine
 from family_recall.apps.fleet.serving import Serving, running
 from family_recall.apps.fleet.steps import STEPS, loaded_models, open_household
@@ -77,7 +77,7 @@ def costs(made: Path, scratch: Path) -> None:
         shutil.rmtree(scratch / "ledger", ignore_errors=True)
         rows = run(
             str(homes), entries, step, Options(to=str(scratch / "copies")),
-            ledger=scratch / "ledger", engine=InProcess(), now=MOMENT,
+            ledger=scratch / "ledger", engine=in_process, now=MOMENT,
         ).rows  # fmt: skip
         memories, n_bytes = (
             float(np.mean([row.get(name, 0) for row in rows])) for name in ("memories", "bytes")
@@ -118,11 +118,11 @@ def maps(made: Path, scratch: Path) -> None:
         cpu_ms = 1000.0 * (time.process_time() - begun_cpu) / n
         row(step, "plain loop", 0.0, alone_ms, cpu_ms, 0.0, alone_ms, 1)
         homes = fresh(made, scratch)
-        row(step, "map in this process", *rate(homes, step, InProcess(), scratch), alone_ms, 1)
+        row(step, "map in this process", *rate(homes, step, in_process, scratch), alone_ms, 1)
         for workers in WORKERS:
             ray_engine.connect(workers=workers)
             homes = fresh(made, scratch)
-            engine = ray_engine.RayEngine(workers=workers)
+            engine = ray_engine.on_ray(workers=workers)
             measured = rate(homes, step, engine, scratch)
             row(step, f"Ray, {workers} worker(s)", *measured, alone_ms, workers)
             ray_engine.imported().shutdown()
@@ -149,7 +149,7 @@ def rate(
     first = at[3]
     cpu_ms = 1000.0 * float(np.mean([row["cpu_seconds"] for row in done.rows]))
     rest_ms = 1000.0 * (time.process_time() - begun_cpu) / len(done.rows)
-    if isinstance(engine, InProcess):
+    if engine is in_process:
         rest_ms -= 1000.0 * float(np.mean([row["cpu_seconds"] for row in done.rows]))
     return first - begun, 1000.0 * (at[-1] - first) / (len(at) - 4), cpu_ms, rest_ms
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from family_recall.apps.fleet import FleetRun, Options
+    from family_recall.apps.fleet.mapping import Engine
 
 RESULTS, QUESTIONS = "households", "questions"
 """Folders of a ledger with Parquet tables."""
@@ -332,7 +334,7 @@ def serve(
         click.echo(f"{counted(len(entries), 'household')} on http://127.0.0.1:{port}")
         if given_token is None:
             click.echo(f"token {token}", err=True)
-        serving.wait()
+        threading.Event().wait()
 
 
 def _run(
@@ -352,13 +354,13 @@ def _run(
 
     with bar(step, progress_so_far) as progress:
         if workers == 0:
-            engine: Any = fleets.InProcess()
+            engine: Engine = fleets.in_process
         else:
             try:
                 ray_engine.connect(shared["address"], workers=workers)
             except ImportError as error:
                 raise click.ClickException(str(error)) from None
-            engine = ray_engine.RayEngine(workers=workers, memory_mib=memory_mib)
+            engine = ray_engine.on_ray(workers=workers, memory_mib=memory_mib)
         done = fleets.run(
             catalogue,
             entries,

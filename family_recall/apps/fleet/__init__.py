@@ -5,7 +5,7 @@ Ray, fsspec and Parquet are the extra ``[fleet]``; they are imported when a map 
 
 from __future__ import annotations
 
-from family_recall.apps.fleet.mapping import FleetRun, InProcess, run
+from family_recall.apps.fleet.mapping import FleetRun, in_process, run
 from family_recall.apps.fleet.places import Entry, read_catalogue
 from family_recall.apps.fleet.steps import STEPS, Options, report
 
@@ -13,8 +13,8 @@ __all__ = [
     "STEPS",
     "Entry",
     "FleetRun",
-    "InProcess",
     "Options",
+    "in_process",
     "read_catalogue",
     "report",
     "run",

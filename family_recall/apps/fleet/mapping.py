@@ -9,10 +9,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from family_recall.apps.evaluation.checkpoint import Checkpoint, code_and_models
 from family_recall.apps.fleet.places import Entry
@@ -36,12 +35,8 @@ class Task:
     memory_mib: int | None = None
 
 
-class Engine(Protocol):
-    """What does tasks: this process, or a cluster."""
-
-    def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
-        """Do tasks, and yield the row of each as it is done, in any order."""
-        ...
+Engine = Callable[[Iterable[Task]], Iterator[Row]]
+"""Does tasks, and yields the row of each as it is done, in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +99,7 @@ def run(
         if progress is not None:
             progress(finished, len(entries))
         tasks = (Task(entry, step, options, memory_mib) for entry in waiting)
-        for row in engine.rows(tasks):
+        for row in engine(tasks):
             done.keep(step, row["household"], row)
             finished += 1
             if progress is not None:
@@ -113,16 +108,13 @@ def run(
     return FleetRun(rows, done_before)
 
 
-class InProcess:
-    """An engine that does one task after another in this process, and needs no other package."""
-
-    def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
-        """Do tasks in their order; see :class:`Engine`."""
-        for task in tasks:
-            try:
-                yield attempt(task)
-            except TRANSIENT as error:
-                yield failed(task, error)
+def in_process(tasks: Iterable[Task]) -> Iterator[Row]:
+    """Do one task after another in this process, which needs no other package."""
+    for task in tasks:
+        try:
+            yield attempt(task)
+        except TRANSIENT as error:
+            yield failed(task, error)
 
 
 def attempt(task: Task) -> Row:

@@ -6,13 +6,14 @@ imported only here and by the servers.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from family_recall.apps.fleet.mapping import TRANSIENT, Task, attempt, failed
+from family_recall.apps.fleet.mapping import TRANSIENT, Engine, Task, attempt, failed
 from family_recall.apps.fleet.steps import Row
 from family_recall.errors import InvalidRequestError
 
@@ -68,64 +69,58 @@ def imported() -> Any:
     return ray
 
 
-class RayEngine:
-    """An engine that does tasks on the cluster that :func:`connect` connected to.
+def on_ray(*, workers: int | None = None, memory_mib: int | None = None) -> Engine:
+    """Return an engine that does tasks on the cluster that :func:`connect` connected to.
 
     Each takes one processor and, where the memory of a household is limited, reserves that and what
     a worker takes itself; no more are started than fit.
+
+    Args:
+        workers: Tasks at once; as many as the cluster has processors, when left out.
+        memory_mib: What a household may allocate.
+
+    Raises:
+        InvalidRequestError: If no node has the memory for a worker.
     """
-
-    def __init__(self, *, workers: int | None = None, memory_mib: int | None = None) -> None:
-        """Do ``workers`` tasks at once; with none given, as many as the cluster has processors.
-
-        Raises:
-            InvalidRequestError: If no node has the memory for a worker.
-        """
-        self._ray = imported()
-        self._workers = workers
-        self._reserve_mib = None if memory_mib is None else memory_mib + _WORKER_MIB
-        self._check_room()
-
-    def rows(self, tasks: Iterable[Task]) -> Iterator[Row]:
-        """Do tasks, a few more handed out than are running, and yield rows as they come."""
-        ray = self._ray
-        remote = ray.remote(_attempt).options(
-            num_cpus=1,
-            memory=None if self._reserve_mib is None else self._reserve_mib * _MIB,
-            max_retries=TRIES - 1,
-            retry_exceptions=list(TRANSIENT),
+    n_bytes = None if memory_mib is None else (memory_mib + _WORKER_MIB) * _MIB
+    most = max(node["Resources"].get("memory", 0) for node in imported().nodes())
+    if n_bytes is not None and n_bytes > most:
+        # Ray would wait for such a node for ever.
+        raise InvalidRequestError(
+            f"expected at most {most / _MIB:,.0f} MiB a worker, as much as a node has, got "
+            f"{n_bytes // _MIB:,}"
         )
-        waiting = iter(tasks)
-        running: dict[Any, Task] = {}
-        try:
-            while True:
-                while len(running) < self._at_once() and (task := next(waiting, None)) is not None:
-                    running[remote.remote(task)] = task
-                if not running:
-                    return
-                (reference,), _ = ray.wait(list(running), num_returns=1)
-                task = running.pop(reference)
-                try:
-                    row = ray.get(reference)
-                except ray.exceptions.RayError as error:
-                    row = failed(task, getattr(error, "cause", None) or error)
-                yield row
-        finally:  # where the run was stopped
-            for reference in running:
-                ray.cancel(reference)
+    return functools.partial(_rows, workers, n_bytes)
 
-    def _at_once(self) -> int:
-        """Return how many tasks are handed out: those that run, or twice the processors."""
-        return self._workers or max(2 * int(self._ray.cluster_resources().get("CPU", 1)), 1)
 
-    def _check_room(self) -> None:
-        """Refuse a reservation that no node has: Ray would wait for such a node for ever."""
-        most = max(node["Resources"].get("memory", 0) for node in self._ray.nodes())
-        if self._reserve_mib is not None and self._reserve_mib * _MIB > most:
-            raise InvalidRequestError(
-                f"expected at most {most / _MIB:,.0f} MiB a worker, as much as a node has, got "
-                f"{self._reserve_mib:,}"
-            )
+def _rows(workers: int | None, n_bytes: int | None, tasks: Iterable[Task]) -> Iterator[Row]:
+    """Do tasks, a few more handed out than are running, and yield rows as they come."""
+    ray = imported()
+    remote = ray.remote(_attempt).options(
+        num_cpus=1,
+        memory=n_bytes,
+        max_retries=TRIES - 1,
+        retry_exceptions=list(TRANSIENT),
+    )
+    waiting = iter(tasks)
+    running: dict[Any, Task] = {}
+    try:
+        while True:
+            at_once = workers or max(2 * int(ray.cluster_resources().get("CPU", 1)), 1)
+            while len(running) < at_once and (task := next(waiting, None)) is not None:
+                running[remote.remote(task)] = task
+            if not running:
+                return
+            (reference,), _ = ray.wait(list(running), num_returns=1)
+            task = running.pop(reference)
+            try:
+                row = ray.get(reference)
+            except ray.exceptions.RayError as error:
+                row = failed(task, getattr(error, "cause", None) or error)
+            yield row
+    finally:  # where the run was stopped
+        for reference in running:
+            ray.cancel(reference)
 
 
 def write_parquet(rows: Sequence[Row], folder: Path) -> None:

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import hmac
 import logging
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -141,6 +140,7 @@ class Front:
 
     async def __call__(self, http: HttpRequest) -> JSONResponse:
         """Answer a request over HTTP; 503 where it was not begun and may be repeated."""
+        from ray.serve.exceptions import BackPressureError  # noqa: PLC0415 -- the extra
         from starlette.responses import JSONResponse  # noqa: PLC0415 -- comes with the extra
 
         arrived_s = time.time()
@@ -156,22 +156,15 @@ class Front:
             request = read_request(household_id, tool, body, arrived_s)
         except (ValueError, FamilyRecallError) as error:
             return JSONResponse({"error": str(error)}, 400)
-        outcome, result = await self.ask(request)
+        shard = self._shards[shard_of(household_id, len(self._shards))]
+        try:
+            outcome, result = await shard.answer.remote(request)
+        except BackPressureError:  # too many wait there already
+            outcome, result = "shed", "too many requests wait for this household's shard"
         if outcome == "done":
             return JSONResponse(result)
         headers = {"Retry-After": "1"} if _STATUS[outcome] == 503 else None
         return JSONResponse({"error": result}, _STATUS[outcome], headers)
-
-    async def ask(self, request: Request) -> tuple[str, Any]:
-        """Pass a request to its shard; what waits there too long already is refused."""
-        from ray.serve.exceptions import BackPressureError  # noqa: PLC0415 -- the extra
-
-        shard = self._shards[shard_of(request.household_id, len(self._shards))]
-        try:
-            result: tuple[str, Any] = await shard.answer.remote(request)
-        except BackPressureError:
-            return "shed", "too many requests wait for this household's shard"
-        return result
 
 
 def read_request(household_id: str, tool: str, body: object, arrived_s: float) -> Request:
@@ -231,8 +224,3 @@ def running(
         yield
     finally:
         serve.shutdown()
-
-
-def wait() -> None:
-    """Wait until the process is interrupted."""
-    threading.Event().wait()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from family_recall.apps.fleet import FleetRun, InProcess, Options, read_catalogue, run, steps
+from family_recall.apps.fleet import FleetRun, Options, in_process, read_catalogue, run, steps
 from family_recall.encoders.loader import Models
 from tests.conftest import TINY, TINY_STATIC, TinyEncoder, move_in, open_home, stories
 
@@ -42,7 +42,7 @@ def do(step: str, catalogue: str | Path, ledger: Path, **about: Any) -> FleetRun
         step,
         Options(**about),
         ledger=ledger,
-        engine=InProcess(),
+        engine=in_process,
         **{"now": MOMENT, **known},
     )
 
