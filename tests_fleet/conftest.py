@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import ray
+from moto.server import ThreadedMotoServer
 from ray.cluster_utils import Cluster
 
 from family_recall import FamilyRecall
@@ -41,7 +42,12 @@ class TwoNodes:
 
     def kill(self, number: int) -> None:
         """Kill a node with everything that runs on it."""
-        self._cluster.remove_node(self.nodes[number], allow_graceful=False)
+        self._cluster.remove_node(self.nodes.pop(number), allow_graceful=False)
+
+    def complete(self) -> None:
+        """Start nodes in place of those that were killed."""
+        self.nodes += [self.add() for _ in range(2 - len(self.nodes))]
+        self._cluster.wait_for_nodes()
 
     def stop(self) -> None:
         """Disconnect, and stop the cluster."""
@@ -49,12 +55,41 @@ class TwoNodes:
         self._cluster.shutdown()
 
 
+@pytest.fixture(scope="session")
+def s3() -> Iterator[None]:
+    """Serve S3 on this machine by moto, for this process and what it starts."""
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    server.start()
+    _, port = server.get_host_and_port()
+    variables = {
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "AWS_ACCESS_KEY_ID": "invented",
+        "AWS_SECRET_ACCESS_KEY": "invented",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        for name, value in variables.items():
+            patched.setenv(name, value)
+        yield
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def cluster(s3: None) -> Iterator[TwoNodes]:
+    """Return a cluster of two nodes, which can reach the S3 of this machine."""
+    del s3
+    made = TwoNodes()
+    yield made
+    made.stop()
+
+
 @pytest.fixture
-def two_nodes() -> Iterator[TwoNodes]:
-    """Return a new cluster of two nodes."""
-    cluster = TwoNodes()
-    yield cluster
-    cluster.stop()
+def two_nodes(cluster: TwoNodes) -> TwoNodes:
+    """Return the cluster with both its nodes."""
+    cluster.complete()
+    return cluster
 
 
 @functools.cache
@@ -65,9 +100,9 @@ def static() -> StaticEncoder:
 
 @pytest.fixture(scope="session")
 def made_homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return 200 households of up to twelve memories, with vectors of the old model."""
+    """Return 60 households of up to twelve memories, with vectors of the old model."""
     folder = tmp_path_factory.mktemp("homes")
-    for home, rng in invented(200, seed=1):
+    for home, rng in invented(60, seed=1):
         write_file(home, rng, folder / f"{home.name}.db", most=12, encoder=OLD)
     return folder
 
@@ -89,15 +124,15 @@ def few(made_few: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def homes(made_homes: Path, tmp_path: Path) -> Path:
-    """Return a copy of the 200 households."""
+    """Return a copy of the 60 households."""
     return Path(shutil.copytree(made_homes, tmp_path / "homes"))
 
 
 @pytest.fixture(scope="session")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return twelve households of up to 32 memories, as datasets with questions."""
+    """Return eight households of up to 32 memories, as datasets with questions."""
     folder = tmp_path_factory.mktemp("sets")
-    for home, rng in invented(12, seed=2):
+    for home, rng in invented(8, seed=2):
         write_dataset(home, rng, folder / home.name, most=32)
     return folder
 

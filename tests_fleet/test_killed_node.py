@@ -61,7 +61,7 @@ class Killing:
 def test_every_household_is_whole_and_on_the_new_model(
     two_nodes: TwoNodes, homes: Path, tmp_path: Path
 ) -> None:
-    """Of 200 households, one of two nodes killed after 60: none is lost, none done by halves.
+    """Of 60 households, one of two nodes killed after 20: none is lost, none done by halves.
 
     Each has one row, every memory it had, one vector of the new model for each, none of the old,
     and no fault that a complete check finds.
@@ -72,14 +72,14 @@ def test_every_household_is_whole_and_on_the_new_model(
             stats = home.maintenance.stats()
             memories[path.stem] = stats["memories"]
             assert stats["vectors"][OLD.model_id] == stats["memories"]
-    kill = Killing(two_nodes, 60)
+    kill = Killing(two_nodes, 20)
 
     done = do("reembed", homes, tmp_path / "ledger", on_ray(), drop_others=True, progress=kill)
 
     assert kill.killed
     assert not done.failures
     assert [row["household"] for row in done.rows] == sorted(memories)
-    assert len(memories) == 200
+    assert len(memories) == 60
     assert len({row["node"] for row in done.rows}) == 2
     (model,) = {row["model"] for row in done.rows}
     for name, n in memories.items():
@@ -95,7 +95,7 @@ def test_an_evaluation_is_the_same_to_the_last_digit(
     two_nodes: TwoNodes, datasets: Path, tmp_path: Path
 ) -> None:
     """With a node killed on the way, the report is that of one process, but for milliseconds."""
-    kill = Killing(two_nodes, 4)
+    kill = Killing(two_nodes, 3)
 
     done = do("eval", datasets, tmp_path / "killed", on_ray(), progress=kill)
     alone = do("eval", datasets, tmp_path / "alone", in_process)
@@ -113,7 +113,7 @@ def measured(made: EvaluationReport) -> dict[str, Any]:
     del record["latency_ms"]
     for outcome in record["outcomes"]:
         del outcome["used_time_ms"]
-    assert record["n_queries"] > 60
+    assert record["n_queries"] > 40
     assert record["n_hurried"] == 0
     return record
 

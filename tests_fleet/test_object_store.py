@@ -1,4 +1,4 @@
-"""Households and their backups in S3, of which moto is a server on this machine."""
+"""Households and their backups in S3, which moto serves on this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 
 import fsspec
 import pytest
-from moto.server import ThreadedMotoServer
 
 from family_recall import FamilyRecall
 from family_recall.api import files
@@ -21,35 +20,21 @@ KEY = "a passphrase that is long"
 
 
 @pytest.fixture
-def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def bucket(s3: None) -> Iterator[str]:
     """Return the URL of an empty bucket."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
-    server.start()
-    _, port = server.get_host_and_port()
-    for name, value in {
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        "AWS_ACCESS_KEY_ID": "invented",
-        "AWS_SECRET_ACCESS_KEY": "invented",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "NO_PROXY": "127.0.0.1",
-        "no_proxy": "127.0.0.1",
-    }.items():
-        monkeypatch.setenv(name, value)
+    del s3
     fsspec.filesystem("s3", skip_instance_cache=True).mkdir("homes")
     yield "s3://homes"
     fsspec.filesystem("s3").rm("homes", recursive=True)
     fsspec.filesystem("s3").clear_instance_cache()
-    server.stop()
 
 
-def test_a_fleet_lives_in_a_bucket(
-    bucket: str, few: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.usefixtures("two_nodes")
+def test_a_fleet_lives_in_a_bucket(bucket: str, few: Path, tmp_path: Path) -> None:
     """Workers on two nodes fetch households, and put them back on the new model."""
     store = fsspec.filesystem("s3")
     for path in sorted(few.iterdir()):
         store.put_file(str(path), f"homes/north/{path.name}")
-    request.getfixturevalue("two_nodes")  # after the environment is set, which nodes inherit
 
     entries = read_catalogue(bucket)
     done = run(

@@ -142,7 +142,7 @@ def test_a_lost_node_is_replaced_from_the_last_backup(
 
     number = next(i for i, each in enumerate(two_nodes.nodes) if each.node_id == node)
     two_nodes.kill(number)
-    two_nodes.add()
+    two_nodes.complete()
     status, answer = patiently(lambda: fleet.recall(name))
 
     assert status == 200

@@ -1,7 +1,7 @@
 """Run the tests of the fleet with Ray: clusters of two nodes, of which one is killed, and serving.
 
 They run in an environment of their own, which is made under build/, or used again; making it takes
-about two minutes and 1.5 GB, the tests about five. Exit status: 0 when all pass, 3 when the
+about two minutes and 1.5 GB, the tests about three. Exit status: 0 when all pass, 3 when the
 environment cannot be made, otherwise that of the check that failed.
 
 Examples:

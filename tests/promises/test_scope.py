@@ -49,7 +49,7 @@ from tests.promises.households import (
     worlds,
 )
 
-WORLDS = int(os.environ.get("FAMILY_RECALL_WORLDS", "700"))
+WORLDS = int(os.environ.get("FAMILY_RECALL_WORLDS", "400"))
 """Households drawn; three are asked about in each. A long run sets this, and another seed."""
 
 SEED = int(os.environ.get("FAMILY_RECALL_SEED", "0"))
