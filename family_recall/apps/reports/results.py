@@ -105,31 +105,6 @@ MEANINGS = {feature.name: feature.meaning for feature in FEATURES}
 _GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 _PLACE = {name: position for position, name in enumerate(_GROUP_OF)}
 _WIDTH = 1000.0
-_ENDS = (0.1, 1.0, 2.0, 5.0, 10.0)
-"""Where a track may end: at 1, unless scores are all tiny or some are higher."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What every track of an answer spans: 0 to 1, further where terms or scores lie outside.
-
-    A profile whose scores are all below 0.1 has a track that ends there.
-    """
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, results: Sequence[Result]) -> Scale:
-        """Return the scale on which all of some results fit, zero among them."""
-        amounts = [[part.amount for part in result.contributions] for result in results]
-        low = min((sum(a for a in each if a < 0.0) for each in amounts), default=0.0)
-        high = max((sum(a for a in each if a > 0.0) for each in amounts), default=0.0)
-        return cls(low, next((end for end in _ENDS if end >= high), high))
-
-    def at(self, amount: float) -> float:
-        """Return where an amount is on a line 1000 long."""
-        return (amount - self.low) / (self.high - self.low) * _WIDTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +114,8 @@ class Card:
     Args:
         result: The result itself.
         passages: Its text in pieces, each with whether it is highlighted.
-        bars: The terms that are not 0, by group; each with where its bar starts and its width.
-        zero: Where 0 is on the bar; None where it begins there.
-        end: Where the score is on the bar.
+        bars: The terms that are not 0, by group; each with where its part of the bar starts and its
+            width, in proportion to its amount. The bar is 1000 long.
         terms: The terms that are not 0, the largest first.
         n_zero: How many terms are 0.
     """
@@ -149,19 +123,16 @@ class Card:
     result: Result
     passages: tuple[tuple[str, bool], ...]
     bars: tuple[tuple[Contribution, float, float], ...]
-    zero: float | None
-    end: float
     terms: tuple[Contribution, ...]
     n_zero: int
 
 
 @dataclass(frozen=True, slots=True)
 class Cards:
-    """Cards with one scale, and the names of the groups whose colours appear on them."""
+    """Cards, and the names of the groups whose colours appear on them."""
 
     cards: tuple[Card, ...]
     groups: Mapping[str, str]
-    scale: Scale
 
     @staticmethod
     def meaning(feature: str) -> str:
@@ -175,36 +146,27 @@ class Cards:
 
 
 def cards(shown: Sequence[Result]) -> Cards:
-    """Lay out results on one scale."""
-    scale = Scale.of(shown)
-    laid_out = tuple(_card(result, scale) for result in shown)
+    """Lay out results."""
+    laid_out = tuple(map(_card, shown))
     used = {Cards.group(term.feature) for card in laid_out for term in card.terms}
-    return Cards(laid_out, {group: group for group in GROUPS if group in used}, scale)
+    return Cards(laid_out, {group: group for group in GROUPS if group in used})
 
 
-def stack(contributions: Sequence[Contribution]) -> Iterator[tuple[Contribution, float]]:
-    """Yield each term with the amount at which its bar starts: right of zero, or left of it."""
-    right = left = 0.0
+def bars(contributions: Sequence[Contribution]) -> Iterator[tuple[Contribution, float, float]]:
+    """Yield each term that is not 0 with the start and the width of its part of the bar."""
+    total, start = sum(abs(part.amount) for part in contributions), 0.0
     for part in sorted(contributions, key=_place):
-        if part.amount > 0.0:
-            yield part, right
-            right += part.amount
-        elif part.amount < 0.0:
-            left += part.amount
-            yield part, left
+        if width := _WIDTH * abs(part.amount) / total if total else 0.0:
+            yield part, start, width
+            start += width
 
 
-def _card(result: Result, scale: Scale) -> Card:
+def _card(result: Result) -> Card:
     terms = [part for part in result.contributions if part.amount]
     return Card(
         result=result,
         passages=tuple(_passages(result.text, result.highlights)),
-        bars=tuple(
-            (part, scale.at(start), scale.at(start + abs(part.amount)) - scale.at(start))
-            for part, start in stack(result.contributions)
-        ),
-        zero=scale.at(0.0) if scale.low < 0.0 else None,
-        end=scale.at(result.score),
+        bars=tuple(bars(result.contributions)),
         terms=tuple(sorted(terms, key=lambda part: -abs(part.amount))),
         n_zero=len(result.contributions) - len(terms),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import itertools
 import json
 import re
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from family_recall.apps.reports.recall import page, paths, rank_table
 from family_recall.apps.reports.redaction import redacted
-from family_recall.apps.reports.results import GROUPS, Scale, stack
+from family_recall.apps.reports.results import GROUPS
 from family_recall.apps.reports.templating import stylesheet
 from family_recall.recall.explanation import Explanation, NearMiss
 from family_recall.recall.ranking.features import INDEX
@@ -127,63 +126,19 @@ def test_a_page_is_well_formed_and_every_picture_and_table_has_words() -> None:
     assert names.count("h1") == 1
 
 
-def test_the_bars_of_a_result_add_up_to_its_score() -> None:
-    """In the picture, right of zero minus left of zero is the score: 0.6 − 0.15 = 0.45."""
+def test_the_bar_of_a_result_has_a_part_for_each_term() -> None:
+    """0.4, 0.2 and −0.15: the parts are as wide as what they add or take, and follow each other."""
     parts = (Contribution("bm25", 0.8, 0.5), Contribution("cosine", 0.5, 0.4),
              Contribution("recency", 0.3, -0.5), Contribution("rrf", 0.0, 1.0))  # fmt: skip
-    shown = result(1, contributions=parts, score=0.45)
-    html = read(answer(shown))
-    scale = Scale.of([shown])
+    html = read(answer(result(1, contributions=parts, score=0.45)))
 
-    bars_drawn = [r for r in html.all("rect") if (r["class"] or "").startswith("g-")]
-    zero = scale.at(0.0)
-    per_unit = 1000.0 / (scale.high - scale.low)
-    total = sum(
-        float(bar["width"] or 0) / per_unit * (1 if float(bar["x"] or 0) >= zero - 1e-3 else -1)
-        for bar in bars_drawn
+    drawn = [r for r in html.all("rect") if (r["class"] or "").startswith("g-")]
+    widths = [float(bar["width"] or 0) for bar in drawn]
+    assert widths == pytest.approx([1000 * amount / 0.75 for amount in (0.4, 0.2, 0.15)], abs=0.01)
+    assert [float(bar["x"] or 0) for bar in drawn] == pytest.approx(
+        [0.0, widths[0], sum(widths[:2])], abs=0.01
     )
-
-    assert len(bars_drawn) == 3
-    assert total == pytest.approx(0.45, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("amounts", "low", "high"),
-    [((0.7,), 0.0, 1.0), ((0.2,), 0.0, 1.0), ((1.45,), 0.0, 2.0), ((0.03,), 0.0, 0.1),
-     ((40.0,), 0.0, 40.0), ((0.5, -0.2), -0.2, 1.0), ((), 0.0, 0.1)],
-)  # fmt: skip
-def test_a_track_ends_at_1_unless_scores_are_tiny_or_higher(
-    amounts: tuple[float, ...], low: float, high: float
-) -> None:
-    """So bars of two answers compare; only what lies outside moves an end."""
-    parts = tuple(Contribution("bm25", amount, 1.0) for amount in amounts)
-
-    assert Scale.of([result(1, contributions=parts)]) == Scale(low, high)
-
-
-@given(
-    st.lists(
-        st.builds(
-            Contribution,
-            st.sampled_from(sorted(INDEX)),
-            st.floats(0, 1, allow_nan=False),
-            st.floats(-2, 2, allow_nan=False),
-        ),
-        max_size=12,
-    )
-)
-def test_bars_of_terms_do_not_overlap_and_sum_to_the_score(parts: list[Contribution]) -> None:
-    """No two terms overlap on either side of zero, and together they are the score."""
-    stacked = list(stack(parts))
-    spans = sorted((start, start + abs(part.amount)) for part, start in stacked)
-
-    assert sum(part.amount for part, _ in stacked) == pytest.approx(
-        sum(part.amount for part in parts), abs=1e-9
-    )
-    for (_, end), (start, _) in itertools.pairwise(spans):
-        assert start >= end - 1e-9
-    for part, start in stacked:
-        assert (start >= 0.0) == (part.amount > 0.0)
+    assert ["less" in (bar["class"] or "") for bar in drawn] == [False, False, True]
 
 
 def test_every_feature_has_a_colour() -> None:
