@@ -36,8 +36,11 @@ CHECKS = (
     Check("types", ("-m", "mypy")),
     # import-linter has no `python -m` of its own.
     Check("layers", ("-c", _LAYERS.format(call="lint_imports_command()"))),
-    # A process for each processor; what is skipped is printed, with the reason.
-    Check("tests", ("-m", "pytest", "-rs", "-n", "auto", "--maxprocesses", "8")),
+    # A process for each processor, each with files of its own while there are any, so that what a
+    # file sets up is set up once; what is skipped is printed, with the reason.
+    Check(
+        "tests", ("-m", "pytest", "-rs", "-n", "auto", "--maxprocesses", "8", "--dist", "worksteal")
+    ),
 )
 
 

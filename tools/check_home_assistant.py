@@ -44,8 +44,9 @@ CHECKS = (
     ),
     (
         "-m", "pytest", "-c", "tests_home_assistant/pytest.ini", "--rootdir", ".",
-        "-p", "no:cacheprovider", "-n", "2", "--cov", "custom_components", "--cov-report",
-        "term-missing", "--cov-fail-under", str(COVERED_PERCENT), "tests_home_assistant",
+        "-p", "no:cacheprovider", "-n", "2", "--dist", "worksteal", "--cov", "custom_components",
+        "--cov-report", "term-missing", "--cov-fail-under", str(COVERED_PERCENT),
+        "tests_home_assistant",
     ),
     ("-m", "tests_home_assistant.live"),
 )  # fmt: skip

@@ -38,7 +38,7 @@ def test_the_fit_finds_the_feature_that_tells() -> None:
     assert ndcg(unseen, weights).mean() > ndcg(unseen, start).mean() + 0.1
 
 
-@settings(max_examples=10)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 1000))
 def test_weights_are_never_negative(seed: int) -> None:
     """Even where a feature speaks against what is right."""
