@@ -54,7 +54,8 @@ class Fleet:
             with opener.open(asked, timeout=120) as reply:
                 return reply.status, json.load(reply)
         except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read() or b"null")
+            said = error.read().decode()
+            return error.code, json.loads(said) if said.startswith("{") else said
 
     def recall(self, household_id: str, **ctx: Any) -> tuple[int, Any]:
         """Ask where the key is."""
@@ -91,7 +92,9 @@ def served(two_nodes: TwoNodes) -> Iterator[Callable[..., Fleet]]:
         )
         context.__enter__()
         contexts.append(context)
-        return Fleet(port)
+        fleet = Fleet(port)
+        patiently(lambda: fleet.post("", get=True))  # until Ray's proxy knows the way
+        return fleet
 
     yield start
     for context in contexts:
@@ -173,10 +176,10 @@ def test_a_fleet_that_is_stopped_puts_everything_back(
 
 
 def patiently(ask: Callable[[], tuple[int, Any]]) -> tuple[int, Any]:
-    """Ask until the shard is back: for two minutes at most."""
+    """Ask until there is an answer: for two minutes at most."""
     until_s = time.monotonic() + 120.0
     status, answer = ask()
-    while status >= 500 and time.monotonic() < until_s:
+    while status != 200 and time.monotonic() < until_s:
         time.sleep(0.5)
         status, answer = ask()
     return status, answer
