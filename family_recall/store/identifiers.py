@@ -42,16 +42,8 @@ WHOLE, PART = 1.0, 0.5
 """Scores of a memory that holds an identifier whole, and of one that holds it in part."""
 SHORTEST_END = 8
 """Digits from which two phone numbers with the same end are the same."""
-_LAST_CHARACTER = "\U0010ffff"
-
-
-@dataclass(frozen=True, slots=True)
-class _Lookup:
-    """One value to look up, or all that begin with it."""
-
-    value: str
-    score: float = WHOLE
-    prefix: bool = False
+_ANY_MORE = "\U0010ffff"
+"""The last character, after a value of which the beginning is looked up."""
 
 
 def put(connection: apsw.Connection, memory: int, new: Iterable[Identifier]) -> None:
@@ -76,16 +68,13 @@ def find(
     Of each value and partition the k newest by id that meet the condition on ``memory m`` are
     considered. Results are ordered by score, then the latest to happen first, then by id.
     """
-    scores: dict[int, float] = {}
-    moments: dict[int, float] = {}
+    best: dict[int, tuple[float, float]] = {}
     partition_array = sql.id_array(np.array(partitions, np.int64))
-    for lookup in dict.fromkeys(
-        lookup for identifier in identifiers for lookup in _lookups(identifier)
-    ):
-        values = (
-            (lookup.value, lookup.value + _LAST_CHARACTER) if lookup.prefix else (lookup.value,)
-        )
-        matching = "i.value >= ? AND i.value < ?" if lookup.prefix else "i.value = ?"
+    lookups = dict.fromkeys(each for identifier in identifiers for each in _lookups(identifier))
+    for value, score in lookups:
+        is_prefix = value.endswith(_ANY_MORE)
+        values = (value[:-1], value) if is_prefix else (value,)
+        matching = "i.value >= ? AND i.value < ?" if is_prefix else "i.value = ?"
         # Inside, ids alone are walked, newest first, until k of a partition are visible.
         rows = sql.rows(
             connection,
@@ -96,10 +85,9 @@ def find(
             (partition_array, *values, *condition[1], k),
         )
         for memory, order_s in rows:
-            scores[memory] = max(lookup.score, scores.get(memory, 0.0))
-            moments[memory] = order_s
-    best = sorted(scores, key=lambda memory: (-scores[memory], -moments[memory], memory))[:k]
-    return Hits(np.array(best, np.int64), np.array([scores[memory] for memory in best], np.float32))
+            best[memory] = max((score, order_s), best.get(memory, (0.0, order_s)))
+    ids = sorted(best, key=lambda memory: (-best[memory][0], -best[memory][1], memory))[:k]
+    return Hits(np.array(ids, np.int64), np.array([best[id_][0] for id_ in ids], np.float32))
 
 
 def _values(identifier: Identifier) -> list[str]:
@@ -123,41 +111,34 @@ def _values(identifier: Identifier) -> list[str]:
             return [f"number:{_compact(form)}"]
 
 
-def _lookups(identifier: Identifier) -> list[_Lookup]:
+def _lookups(identifier: Identifier) -> list[tuple[str, float]]:
+    """Return the values to look up, with a score; one that ends in any more is a beginning."""
     form = identifier.normalised
+    whole = [(value, WHOLE) for value in _values(identifier) if not value.startswith("host:")]
     match identifier.kind:
         case "url":
             address = _address(form)
-            part = (
-                _Lookup(f"url:{address}/", PART, prefix=True)
-                if "/" in address
-                else _Lookup(f"host:{address}", PART)
-            )
-            return [_Lookup(f"url:{address}"), part]
-        case "email":
-            return [_Lookup(f"email:{form}")]
+            part = f"url:{address}/{_ANY_MORE}" if "/" in address else f"host:{address}"
+            return [*whole, (part, PART)]
         case "path":
             path = form.lower().rstrip("/")
-            return [_Lookup(f"path:{path}"), _Lookup(f"path:{path}/", PART, prefix=True)]
+            return [(f"path:{path}", WHOLE), (f"path:{path}/{_ANY_MORE}", PART)]
         case "phone":
-            numbers = [] if form.startswith("+") else [_Lookup(f"number:{form}")]
-            return [*_phones(form), *numbers]
+            number = [] if form.startswith("+") else [(f"number:{form}", WHOLE)]
+            return [*whole, *_parts(form), *number]
         case "isbn":
             digits = _ten_digits(identifier)
-            others = [*_phones(digits), _Lookup(f"number:{digits}")] if digits else []
-            return [_Lookup(f"isbn:{form}"), *others]
+            return [*whole, *(_parts(digits) if digits else ())]
         case _:
-            return [_Lookup(f"number:{_compact(form)}")]
+            return whole
 
 
-def _phones(digits: str) -> list[_Lookup]:
-    """Look up a number, its end alone, and longer numbers that end with it."""
+def _parts(digits: str) -> list[tuple[str, float]]:
+    """Look up the end of a number alone, and longer numbers that end with it."""
     backwards = _reversed(digits)
-    ends = [_Lookup(f"phone:{backwards[:n]}", PART) for n in range(SHORTEST_END, len(backwards))]
-    longer = (
-        [_Lookup(f"phone:{backwards}", PART, prefix=True)] if len(backwards) >= SHORTEST_END else []
-    )
-    return [_Lookup(f"phone:{backwards}"), *ends, *longer]
+    ends = [f"phone:{backwards[:n]}" for n in range(SHORTEST_END, len(backwards))]
+    longer = [f"phone:{backwards}{_ANY_MORE}"] if len(backwards) >= SHORTEST_END else []
+    return [(value, PART) for value in (*ends, *longer)]
 
 
 def _reversed(digits: str) -> str:
