@@ -77,7 +77,7 @@ def restore_relations(
         subject, object_ = json.loads(row["stated"]) if row["stated"] else names
         linker = indexer.writer(writing).linker
         space_id = writing.household.space_of(partition)
-        first, second = linker.ends(partition, space_id, (subject, object_))
+        first, second = (linker.entity(partition, space_id, name) for name in (subject, object_))
         writing.relations.restore({**row, "subject": first, "object": second})
 
 

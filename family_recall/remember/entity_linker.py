@@ -32,18 +32,26 @@ class _Resident:
         return cls(no, person.name, tuple(dict.fromkeys(aliases)))
 
 
-@dataclass(slots=True)
-class _KnownNames:
-    """Normalised names to look for in texts, and the words they begin with."""
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The aliases that a partition knows, and the words they begin with.
 
-    whole: set[str] = field(default_factory=set)
+    Each alias has its entity, or the resident who becomes one when they are mentioned.
+    """
+
+    known: dict[str, int | _Resident]
     first_words: set[str] = field(default_factory=set)
 
-    def add(self, names: Iterable[str]) -> None:
-        """Add names."""
-        for name in names:
-            self.whole.add(name)
-            self.first_words.add(name.split(" ", maxsplit=1)[0])
+    def __post_init__(self) -> None:
+        """Add the first word of each alias."""
+        self.first_words.update(alias.split(" ", maxsplit=1)[0] for alias in self.known)
+
+    def add(self, aliases: Iterable[str], entity: int) -> None:
+        """Add a new entity; an alias that another entity has stays that one's."""
+        for alias in aliases:
+            if not isinstance(self.known.get(alias), int):
+                self.known[alias] = entity
+            self.first_words.add(alias.split(" ", maxsplit=1)[0])
 
 
 class EntityLinker:
@@ -56,10 +64,7 @@ class EntityLinker:
     def __init__(self, writing: WriteTransaction, config: RecallConfig) -> None:
         self._writing = writing
         self._config = config
-        self._entities: dict[int, dict[str, int]] = {}
-        self._names: dict[int, _KnownNames] = {}
-        self._residents: dict[str, dict[str, _Resident]] = {}
-        self._authors: dict[tuple[int, str], int] = {}
+        self._names: dict[int, _Names] = {}
 
     def link(
         self, memory: int, space_id: str, author: str | None, text: str, *, mention: bool = True
@@ -84,41 +89,31 @@ class EntityLinker:
         """
         no = self._writing.household.person_no(person.person_id)
         resident = _Resident.of(no, person)
-        self._residents.clear()
-        self._authors.clear()
+        self._names.clear()
         for entity, name, is_linked in self._writing.entities.called(resident.aliases, no):
             partition = partition_of(entity)
             space_id = self._writing.household.space_of(partition)
             known = self._residents_of(space_id).get(normalise(name))
             if is_linked or name == person.person_id or (known is not None and known.no == no):
                 self._writing.entities.rename(entity, person.name, no, resident.aliases)
-                self._entities.pop(partition, None)
                 self._names.pop(partition, None)
                 self._link_earlier_memories(entity, partition, space_id, resident.aliases)
 
-    def ends(self, partition: int, space_id: str, names: tuple[str, str]) -> tuple[int, int]:
-        """Find or create the two entities of a relation."""
-        subject, object_ = (self.entity(partition, space_id, name) for name in names)
-        return subject, object_
-
     def entity(self, partition: int, space_id: str, name: str) -> int:
         """Find or create the entity of a name in a partition."""
-        known = self._by_alias(partition)
+        names = self._names_of(partition, space_id)
         alias = normalise(name) or name
-        if alias in known:
-            return known[alias]
-        residents = self._residents_of(space_id)
-        resident = residents.get(alias) or residents.get(f"@{name}")
-        if resident is None:
-            aliases = _aliases_of(name)
-            entity = self._writing.entities.create(partition, name, aliases)
-        else:
-            aliases = resident.aliases
-            entity = self._writing.entities.create(partition, resident.name, aliases, resident.no)
-        for each in (*aliases, alias):
-            known.setdefault(each, entity)
-        if partition in self._names:
-            self._names[partition].add((*aliases, alias))
+        known = names.known.get(alias) or names.known.get(f"@{name}")
+        if isinstance(known, int):
+            return known
+        aliases = _aliases_of(name) if known is None else known.aliases
+        create = self._writing.entities.create
+        entity = (
+            create(partition, name, aliases)
+            if known is None
+            else create(partition, known.name, aliases, known.no)
+        )
+        names.add((*aliases, alias), entity)
         self._link_earlier_memories(entity, partition, space_id, aliases)
         return entity
 
@@ -133,38 +128,32 @@ class EntityLinker:
 
     def _names_in(self, text: str, partition: int, space_id: str) -> list[str]:
         """Find the normalised names in a text that some entity or resident has."""
-        names = self._names.get(partition)
-        if names is None:
-            names = self._names[partition] = _KnownNames()
-            names.add(self._by_alias(partition))
-            names.add(self._residents_of(space_id))
-        return names_in(text, names.whole, names.first_words)
+        names = self._names_of(partition, space_id)
+        return names_in(text, names.known, names.first_words)
 
     def _author(self, partition: int, space_id: str, author: str) -> int:
         """Find or create the entity of an author; a person is then a resident, by their id."""
-        entity = self._authors.get((partition, author))
-        if entity is None:
-            residents, key = self._residents_of(space_id), f"@{author}"
-            person = None if key in residents else self._writing.household.person(author)
+        known, key = self._names_of(partition, space_id).known, f"@{author}"
+        if key not in known and not isinstance(known.get(normalise(author) or author), int):
+            person = self._writing.household.person(author)
             if person is not None:
-                residents[key] = _Resident.of(self._writing.household.person_no(author), person)
-            entity = self._authors[partition, author] = self.entity(partition, space_id, author)
-        return entity
+                known[key] = _Resident.of(self._writing.household.person_no(author), person)
+        return self.entity(partition, space_id, author)
 
-    def _by_alias(self, partition: int) -> dict[str, int]:
-        if partition not in self._entities:
-            self._entities[partition] = self._writing.entities.by_alias(partition)
-        return self._entities[partition]
+    def _names_of(self, partition: int, space_id: str) -> _Names:
+        if partition not in self._names:
+            entities = self._writing.entities.by_alias(partition)
+            self._names[partition] = _Names({**self._residents_of(space_id), **entities})
+        return self._names[partition]
 
     def _residents_of(self, space_id: str) -> dict[str, _Resident]:
         """Map the aliases of the people who may enter a space; the first person has an alias."""
-        if space_id not in self._residents:
-            residents = self._residents.setdefault(space_id, {})
-            for no, person in self._writing.entities.people_of(space_id):
-                resident = _Resident.of(no, person)
-                for alias in resident.aliases:
-                    residents.setdefault(alias, resident)
-        return self._residents[space_id]
+        residents: dict[str, _Resident] = {}
+        for no, person in self._writing.entities.people_of(space_id):
+            resident = _Resident.of(no, person)
+            for alias in resident.aliases:
+                residents.setdefault(alias, resident)
+        return residents
 
 
 def _aliases_of(name: str) -> tuple[str, ...]:

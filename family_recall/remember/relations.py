@@ -110,7 +110,7 @@ def _put(
         relation.space_id, relation.band, relation.guardians_of, view
     )
     names = (relation.subject, relation.object)
-    subject, object_ = linker.ends(partition, relation.space_id, names)
+    subject, object_ = (linker.entity(partition, relation.space_id, name) for name in names)
     moments = (
         epoch_s(relation.valid_from, writing.zone), epoch_s(relation.valid_until, writing.zone),
         recorded.recorded_s,
