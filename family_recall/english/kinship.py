@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -60,33 +60,67 @@ class KinPhrase(NamedTuple):
         return first, max([self.last, *(role.last for role in roles)])
 
 
-INVERSE = {
-    "parent": "child",
-    "spouse": "spouse",
-    "sibling": "sibling",
-    "grandparent": "grandchild",
-    "aunt or uncle": "niece or nephew",
-    "cousin": "cousin",
-    "parent-in-law": "child-in-law",
-    "sibling-in-law": "sibling-in-law",
-    "pet": "owner",
-    "friend": "friend",
-    "neighbour": "neighbour",
-    "former spouse": "former spouse",
-    "colleague": "colleague",
-    "classmate": "classmate",
-    "housemate": "housemate",
-    "godparent": "godchild",
-    "teacher": "pupil",
-    "coach": "trainee",
-    "boss": "employee",
-    "carer": "cared for",
-    "doctor": "patient",
-    "dentist": "dental patient",
-    "landlord": "tenant",
-    "in-law": "in-law",
-}
+_FAMILY = """
+parent / child: parent | f mother mum mom mummy mommy mama mam stepmother stepmum stepmom
+  | m father dad daddy papa pa stepfather stepdad
+child / parent: child kid stepchild | f daughter stepdaughter | m son stepson
+spouse / spouse: spouse partner fiancé | f wife girlfriend fiancée | m husband hubby boyfriend
+former spouse / former spouse: ex ex-partner | f ex-wife ex-girlfriend | m ex-husband ex-boyfriend
+sibling / sibling: sibling | f sister sis stepsister | m brother bro stepbrother
+grandparent / grandchild: grandparent | f grandmother grandma granny gran nan nana nanna nani dadi
+  | m grandfather grandpa granddad grandad dada
+grandchild / grandparent: grandchild | f granddaughter | m grandson
+aunt or uncle / niece or nephew: | f aunt auntie aunty | m uncle
+niece or nephew / aunt or uncle: | f niece | m nephew
+cousin / cousin: cousin
+parent-in-law / child-in-law: parent-in-law | f mother-in-law | m father-in-law
+child-in-law / parent-in-law: | f daughter-in-law | m son-in-law
+sibling-in-law / sibling-in-law: | f sister-in-law | m brother-in-law
+in-law / in-law: in-law
+godparent / godchild: godparent | f godmother | m godfather
+godchild / godparent: godchild | f goddaughter | m godson
+pet / owner: | pet pet | dog dog puppy pup | cat cat kitten | rabbit rabbit bunny | hamster hamster
+  | horse horse pony | bird bird parrot budgie | fish fish goldfish | tortoise tortoise turtle
+"""
+"""Ties between family members, and between a pet and its owner.
+
+A link, its inverse, and the nouns for it: those that fit anybody, then those of each sort.
+"""
+_OTHERS = """
+friend / friend: friend mate buddy
+neighbour / neighbour: neighbour neighbor
+colleague / colleague: colleague workmate coworker co-worker
+classmate / classmate: classmate
+housemate / housemate: housemate flatmate roommate lodger boarder
+teacher / pupil: teacher tutor
+coach / trainee: coach
+boss / employee: boss manager
+carer / cared for: carer caregiver caretaker babysitter nanny childminder au-pair
+doctor / patient: doctor gp
+dentist / dental patient: dentist
+landlord / tenant: | m landlord | f landlady
+"""
+"""Other ties."""
+
+
+def _ties(table: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the link, its inverse, the sort and the noun of each noun of a table."""
+    for line in table.strip().replace("\n  |", " |").splitlines():
+        links, nouns = line.split(":")
+        link, inverse = links.split(" / ")
+        anybody, *sorts = nouns.split("|")
+        for noun in anybody.split():
+            yield link, inverse, "", normalise(noun)
+        for sort, *own in map(str.split, sorts):
+            for noun in own:
+                yield link, inverse, sort, normalise(noun)
+
+
+_TIES = (*_ties(_FAMILY), *_ties(_OTHERS))
+INVERSE = {link: inverse for link, inverse, _, _ in _TIES}
 INVERSE |= {inverse: link for link, inverse in INVERSE.items()}
+FAMILY_LINKS = frozenset(link for tie in _ties(_FAMILY) for link in tie[:2])
+"""Links between family members, and between a pet and its owner."""
 
 KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "sibling": ((("sibling",), ("parent", "child")),),
@@ -111,77 +145,11 @@ KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
 }
 """Paths of links that make up a link; the second group is tried if the first finds nobody."""
 
-_NOUNS = (
-    ("parent", "", "parent"),
-    ("parent", "f", "mother mum mom mummy mommy mama mam"),
-    ("parent", "m", "father dad daddy papa pa"),
-    ("child", "", "child kid stepchild"),
-    ("child", "f", "daughter stepdaughter"),
-    ("child", "m", "son stepson"),
-    ("parent", "f", "stepmother stepmum stepmom"),
-    ("parent", "m", "stepfather stepdad"),
-    ("spouse", "", "spouse partner fiancé"),
-    ("spouse", "f", "wife girlfriend fiancée"),
-    ("spouse", "m", "husband hubby boyfriend"),
-    ("former spouse", "", "ex ex-partner"),
-    ("former spouse", "f", "ex-wife ex-girlfriend"),
-    ("former spouse", "m", "ex-husband ex-boyfriend"),
-    ("sibling", "", "sibling"),
-    ("sibling", "f", "sister sis stepsister"),
-    ("sibling", "m", "brother bro stepbrother"),
-    ("grandparent", "", "grandparent"),
-    ("grandparent", "f", "grandmother grandma granny gran nan nana nanna nani dadi"),
-    ("grandparent", "m", "grandfather grandpa granddad grandad dada"),
-    ("grandchild", "", "grandchild"),
-    ("grandchild", "f", "granddaughter"),
-    ("grandchild", "m", "grandson"),
-    ("aunt or uncle", "f", "aunt auntie aunty"),
-    ("aunt or uncle", "m", "uncle"),
-    ("niece or nephew", "f", "niece"),
-    ("niece or nephew", "m", "nephew"),
-    ("cousin", "", "cousin"),
-    ("parent-in-law", "", "parent-in-law"),
-    ("parent-in-law", "f", "mother-in-law"),
-    ("parent-in-law", "m", "father-in-law"),
-    ("child-in-law", "f", "daughter-in-law"),
-    ("child-in-law", "m", "son-in-law"),
-    ("sibling-in-law", "f", "sister-in-law"),
-    ("sibling-in-law", "m", "brother-in-law"),
-    ("in-law", "", "in-law"),
-    ("pet", "pet", "pet"),
-    ("pet", "dog", "dog puppy pup"),
-    ("pet", "cat", "cat kitten"),
-    ("pet", "rabbit", "rabbit bunny"),
-    ("pet", "hamster", "hamster"),
-    ("pet", "horse", "horse pony"),
-    ("pet", "bird", "bird parrot budgie"),
-    ("pet", "fish", "fish goldfish"),
-    ("pet", "tortoise", "tortoise turtle"),
-    ("friend", "", "friend mate buddy"),
-    ("neighbour", "", "neighbour neighbor"),
-    ("colleague", "", "colleague workmate coworker co-worker"),
-    ("classmate", "", "classmate"),
-    ("housemate", "", "housemate flatmate roommate lodger boarder"),
-    ("godparent", "", "godparent"),
-    ("godparent", "f", "godmother"),
-    ("godparent", "m", "godfather"),
-    ("godchild", "", "godchild"),
-    ("godchild", "f", "goddaughter"),
-    ("godchild", "m", "godson"),
-    ("teacher", "", "teacher tutor"),
-    ("coach", "", "coach"),
-    ("boss", "", "boss manager"),
-    ("carer", "", "carer caregiver caretaker babysitter nanny childminder au-pair"),
-    ("doctor", "", "doctor gp"),
-    ("dentist", "", "dentist"),
-    ("landlord", "m", "landlord"),
-    ("landlord", "f", "landlady"),
-)
 _PLURALS = {
     "wife": "wives", "child": "children", "grandchild": "grandchildren",
     "stepchild": "stepchildren", "godchild": "godchildren",
 }  # fmt: skip
-PETS = frozenset(sort for link, sort, _ in _NOUNS if link == "pet")
+PETS = frozenset(sort for link, _, sort, _ in _TIES if link == "pet")
 """Sorts of animals, ``pet`` being any."""
 
 
@@ -198,14 +166,9 @@ ORDERS = {
 }  # fmt: skip
 """Words for a place among brothers and sisters; alone they mean a child."""
 
-_NOUN_KIN = {
-    normalise(noun): (link, sort) for link, sort, nouns in _NOUNS for noun in nouns.split(" ")
-}
-KINSHIP_ROLES = (
-    {noun: Kin(*of) for noun, of in _NOUN_KIN.items()}
-    | {_plural(noun): Kin(*of) for noun, of in _NOUN_KIN.items()}
-    | {noun: Kin("child", order=order) for noun, order in ORDERS.items()}
-)
+KINSHIP_ROLES = {
+    name: Kin(link, sort) for link, _, sort, noun in _TIES for name in (noun, _plural(noun))
+} | {noun: Kin("child", order=order) for noun, order in ORDERS.items()}
 """Words for relatives and pets, normalised, and what each means."""
 
 _VERBS = {
@@ -241,21 +204,11 @@ CALLED = _TITLES | frozenset(
 """Words by which a family calls its elders."""
 
 IS_A = frozenset(("is", "a", "an"))
-SORT_OF_WORD = {noun: sort for noun, (_, sort) in _NOUN_KIN.items() if sort} | {
+SORT_OF_WORD = {noun: sort for _, _, sort, noun in _TIES if sort} | {
     "woman": "f", "girl": "f", "female": "f", "man": "m", "boy": "m", "male": "m",
     "mrs": "f", "ms": "f", "miss": "f", "mr": "m",
 }  # fmt: skip
 """Words, titles among them, that say what somebody is."""
-
-FAMILY_LINKS = frozenset(
-    """
-    parent child spouse sibling grandparent grandchild cousin pet owner godparent godchild in-law
-    """.split()
-) | {
-    "aunt or uncle", "niece or nephew", "parent-in-law", "child-in-law", "sibling-in-law",
-    "former spouse",
-}  # fmt: skip
-"""Links between family members, and between a pet and its owner."""
 
 _POSSESSIVE = re.compile(r"['’]s?(?=\s)")
 _OPENING = frozenset({"is", "was", "the", "a", "an", "my", "our", "their", "his", "her"})
