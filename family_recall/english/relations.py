@@ -95,24 +95,31 @@ class Token(NamedTuple):
 
 
 class Wording:
-    """A question, word by word, with the numbers of what it names."""
+    """A question, word by word, with the numbers of what it names.
+
+    ``words`` name nobody; ``named`` are the numbers of what it names, in order, each once; ``wh``
+    is its question word, or empty; ``content`` are position and concept of each word that says
+    something. It has no token if it cannot ask for a relation.
+    """
 
     def __init__(
         self,
         question: Words,
         named: Mapping[int, tuple[int, int]],
         asker: int,
-        times: Sequence[tuple[int, int]] = (),
+        times: Sequence[tuple[int, int]],
+        stems: Stems,
     ) -> None:
-        """Read a question; without a token if it cannot ask for a relation.
+        """Read a question.
 
         Args:
             question: Its words.
             named: By the first word of what it names: how many words that has, and its number.
             asker: The number that *I* and *my* name; -1 where they name nobody.
             times: The characters of its words for a time, which are left out.
+            stems: Splits a text into (word, stem) pairs.
         """
-        self.asker = asker
+        self._asker, self._stems = asker, stems
         opening = len(question.text) - len(without_opening(question.text))
         left_out = {
             at
@@ -120,23 +127,11 @@ class Wording:
             if start < opening or any(first <= start and end <= last for first, last in times)
         }
         plain = {word for at, word in enumerate(question.plain) if at not in left_out}
+        asks = len(question.plain) - len(left_out) <= MAX_WORDS and not any(
+            word in _NEGATIONS | _SPEECH or word.endswith(("n't", "n’t")) for word in plain
+        )
         self.tokens: list[Token] = []
-        if len(question.plain) - len(left_out) <= MAX_WORDS and not any(
-            word in _NEGATIONS | _SPEECH or word.replace("’", "'").endswith("n't") for word in plain
-        ):
-            self._read(question, named, left_out)
-        self.words = frozenset(token.word for token in self.tokens if token.mention < 0)
-        """The words that name nobody."""
-        mentioned = [token.mention for token in self.tokens if token.mention >= 0]
-        self.named = tuple(dict.fromkeys(mentioned))
-        """The numbers of what it names, in order, each once."""
-        self.wh = next((token.word for token in self.tokens if token.word in _WH), "")
-        """Its question word, or empty."""
-
-    def _read(
-        self, question: Words, named: Mapping[int, tuple[int, int]], left_out: set[int]
-    ) -> None:
-        at = 0
+        at = 0 if asks else len(question.plain)
         while at < len(question.plain):
             word, n = question.plain[at], 1
             before = self.tokens[-1].word if self.tokens else ""
@@ -145,23 +140,30 @@ class Wording:
             if at in named and not (named[at][0] == 1 and is_role):
                 n, number = named[at]
                 token = Token("", number, question.is_possessive(at + n - 1))
-            elif self.asker >= 0 and word in ASKER_WORDS:
-                token = Token("", self.asker, word in {"my", "our"})
+            elif asker >= 0 and word in ASKER_WORDS:
+                token = Token("", asker, word in {"my", "our"})
             else:
-                token = Token(word, is_possessive=question.is_possessive(at))
+                token = Token(word)
             if at not in left_out:
                 self.tokens.append(token)
             at += n
+        self.words = frozenset(token.word for token in self.tokens if token.mention < 0)
+        mentioned = [token.mention for token in self.tokens if token.mention >= 0]
+        self.named = tuple(dict.fromkeys(mentioned))
+        self.wh = next((token.word for token in self.tokens if token.word in _WH), "")
+        skipped = _SAYING_NOTHING | (_NAME_WORDS if self.wh in {"what", ""} else set())
+        opens = self.wh or (self.tokens and self.tokens[0].word in _OPENING_VERBS)
+        content = [
+            (at, concept(token.word, stems))
+            for at, token in enumerate(self.tokens)
+            if opens and token.mention < 0 and token.word not in skipped
+        ]
+        self.content = content if len(content) <= MAX_CONTENT_WORDS else []
 
     @property
     def asks_past(self) -> bool:
         """Whether it asks for what has ended."""
         return not _PAST_WORDS.isdisjoint(self.words)
-
-    @property
-    def asks_how_long(self) -> bool:
-        """Whether it asks since when."""
-        return "long" in self.words
 
     @property
     def asks_who(self) -> bool:
@@ -192,24 +194,8 @@ class Wording:
         words = [token.word for token in self.tokens]
         return len(words) == 5 and words[0] == "who" and words[3] == "to" and not words[2]
 
-    def content(self, stems: Stems) -> tuple[tuple[int, str], ...]:
-        """Return position and concept of each word that says something; none if it cannot ask."""
-        if not self.tokens or not (self.wh or self.tokens[0].word in _OPENING_VERBS):
-            return ()
-        skipped = _SAYING_NOTHING | (_NAME_WORDS if self.wh in {"what", ""} else set())
-        content = tuple(
-            (at, concept(token.word, stems))
-            for at, token in enumerate(self.tokens)
-            if token.mention < 0 and token.word not in skipped
-        )
-        return content if len(content) <= MAX_CONTENT_WORDS else ()
-
     def is_answered_by(
-        self,
-        relation: RelationWords,
-        ends: tuple[frozenset[int], frozenset[int]],
-        other_name: str,
-        stems: Stems,
+        self, relation: RelationWords, ends: tuple[frozenset[int], frozenset[int]], other_name: str
     ) -> bool:
         """Whether a relation states all that it asks.
 
@@ -217,12 +203,11 @@ class Wording:
             relation: The relation.
             ends: The mentions that stand for its subject, and for its object.
             other_name: The name of the end that stands for no mention.
-            stems: Splits a text into (word, stem) pairs.
         """
-        content = self.content(stems)
-        asked = {word for _, word in content}
-        of_other = {concept(word, stems) for word, _ in stems(other_name.casefold())}
-        others = set(self.named) - {self.asker}
+        asked = {word for _, word in self.content}
+        other_words = self._stems(other_name.casefold())
+        of_other = {concept(word, self._stems) for word, _ in other_words}
+        others = set(self.named) - {self._asker}
         at_ends = ends[0] | ends[1]
         return (
             relation.phrase not in IS_A
@@ -231,7 +216,7 @@ class Wording:
             and (self.asks_past or not relation.has_ended)
             and (at_ends >= others if others else bool(at_ends))
             and self._fits_question_word(relation, asked)
-            and (all(ends) or relation.is_symmetric or self._in_its_place(relation, content, ends))
+            and (all(ends) or relation.is_symmetric or self._in_its_place(relation, ends))
         )
 
     def _fits_question_word(self, relation: RelationWords, asked: Collection[str]) -> bool:
@@ -243,15 +228,12 @@ class Wording:
         return self.wh != "how" or "long" in self.words
 
     def _in_its_place(
-        self,
-        relation: RelationWords,
-        content: Sequence[tuple[int, str]],
-        ends: tuple[frozenset[int], frozenset[int]],
+        self, relation: RelationWords, ends: tuple[frozenset[int], frozenset[int]]
     ) -> bool:
         """Whether the one named has the part in the question that they have in the relation."""
         named = ends[0] | ends[1]
         places = [at for at, token in enumerate(self.tokens) if token.mention in named]
-        for head in [at for at, word in content if word in relation.core]:
+        for head in [at for at, word in self.content if word in relation.core]:
             for place in places:
                 part = self._part(place, head)
                 does = not self.words.isdisjoint({"do", "does", "did"})

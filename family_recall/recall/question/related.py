@@ -80,12 +80,12 @@ def related(
         each.first: (each.words.count(" ") + 1, numbers.index(each.words)) for each in mentions
     }
     asker = len(mentions) if resolution.asker else -1
-    wording = Wording(resolution.question, named, asker, time_words)
+    wording = Wording(resolution.question, named, asker, time_words, snapshot.stems)
     mentions.append(Mention("i", resolution.asker))
     found = _asked(wording, mentions, scope, snapshot) if wording.named else []
     if is_past:
         found = [f for f in found if not f.answers or _held(f.relation, scope.as_of_s)]
-    if asks_when or wording.asks_how_long:
+    if asks_when or "long" in wording.words:
         found = [f for f in found if not f.answers or f.relation.valid_from_s is not None]
     others = _between(resolution.entities, scope, snapshot)
     return _results([*found, *others], scope, snapshot, zone)
@@ -132,7 +132,7 @@ def _asked(
     if wording.asks_path:
         path = _path(named[0], named[1], scope, snapshot)
         return [Found(relation, answers=True) for relation in path]
-    return _by_words(wording, mentions, scope, snapshot) if wording.content(snapshot.stems) else []
+    return _by_words(wording, mentions, scope, snapshot) if wording.content else []
 
 
 def _is_kind(words: str) -> bool:
@@ -179,7 +179,7 @@ def _by_words(
         ends = frozenset(numbers.get(subject, ())), frozenset(numbers.get(object_, ()))
         asked_for = None if all(ends) else object_ if ends[0] else subject
         other_name = "" if asked_for is None else asked_for.name
-        if wording.is_answered_by(words, ends, other_name, snapshot.stems):
+        if wording.is_answered_by(words, ends, other_name):
             places = {
                 newest.setdefault((subject.name, concept), object_.name)
                 for concept in words.single_valued
