@@ -236,6 +236,8 @@ def step_bars(
                 tasks[step] = bars.add_task(step, total=total, rate="")
             speed = bars.tasks[tasks[step]].speed
             rate = f"{speed:,.0f}/s" if speed else ""
+            if speed and speed < 1.0:
+                rate = f"{speed * 60.0:,.0f}/min"
             bars.update(tasks[step], completed=done, total=total, rate=rate)
 
         try:
