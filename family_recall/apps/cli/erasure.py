@@ -195,11 +195,7 @@ def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: boo
 
 
 def _check_people(home: fr.FamilyRecall, *people: str | None) -> None:
-    """Refuse a name that nobody has, of which nothing is, and that is like one of somebody.
-
-    Raises:
-        ClickException: If there is one; it names the one that may be meant.
-    """
+    """Refuse a name that nobody has, of which nothing is, and that is like one of somebody."""
     names = names_of(home.people.all())
     for name in people:
         if name is not None and name.casefold() not in names:

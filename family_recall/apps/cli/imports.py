@@ -428,10 +428,6 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield each row under the header of a CSV or TSV file as (line, filled cells).
 
     Lists such as ``labels`` are split at semicolons; numbers such as ``importance`` are read.
-
-    Raises:
-        DatasetError: If the file cannot be read or has no column ``text``, or a row has too
-            many cells or no number where one belongs. The message names file and line.
     """
     from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
     from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above

@@ -109,11 +109,7 @@ def correct(
 
 
 def _author(home: fr.FamilyRecall, author: str) -> str:
-    """Return the id of the person who is called so.
-
-    Raises:
-        ClickException: If nobody is.
-    """
+    """Return the id of the person who is called so."""
     names = names_of(home.people.all())
     if author.casefold() in names:
         return names[author.casefold()]
@@ -235,11 +231,7 @@ def unrelate(
 
 
 def _check_names(home: fr.FamilyRecall, *names: str) -> None:
-    """Refuse a name that nobody and nothing has, but that is like one.
-
-    Raises:
-        ClickException: If there is one; it names the one that may be meant.
-    """
+    """Refuse a name that nobody and nothing has, but that is like one."""
     people = home.people.all()
     known = {name: name for name in names_of(people)}
     known |= {person.name.casefold(): person.name for person in people}

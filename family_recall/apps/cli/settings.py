@@ -168,11 +168,7 @@ def budget_option(default_ms: float = BUDGET_MS) -> Callable[[_F], _F]:
 
 
 def require(ctx: click.Context, value: _T | None, setting: Setting = SETTINGS["db"]) -> _T:
-    """Return a value that has to be set.
-
-    Raises:
-        UsageError: If it is None; it names all the ways to set it.
-    """
+    """Return a value that has to be set."""
     if value is None:
         raise click.UsageError(
             f"{setting.question}? Give {setting.flag} {METAVARS[setting.kind]}, set "
@@ -194,11 +190,7 @@ def _named_config(ctx: click.Context) -> str | None:
 
 
 def config_file(ctx: click.Context) -> ConfigFile:
-    """Read the config file, once in a process; the user's own may be missing.
-
-    Raises:
-        ClickException: If it was named and is missing, is not TOML, or has an unknown key.
-    """
+    """Read the config file, once in a process; the user's own may be missing."""
     key = f"{__name__}.config"
     if key not in ctx.meta:
         ctx.meta[key] = _read_config(config_path(ctx), named=_named_config(ctx) is not None)

@@ -49,9 +49,6 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     An event's key is its UID, an occurrence's its UID and its moment. Cancelled events are left
     out. A text names day and hour in the household's zone, where floating times are, too. Past
     occurrences stay when they are older than those that are read.
-
-    Raises:
-        DatasetError: If it is no such file, or an event's date or rule cannot be read.
     """
     by_uid = defaultdict[str, list["icalendar.Component"]](list)
     zones: list[Any] = []

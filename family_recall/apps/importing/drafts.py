@@ -176,11 +176,7 @@ def zipped_text(path: Path) -> tuple[str, str]:
 
 
 def decoded(content: bytes, name: str) -> str:
-    r"""Return the text of some bytes, its lines ended by ``\n``.
-
-    Raises:
-        DatasetError: If they are too many, or not UTF-8 or UTF-16.
-    """
+    r"""Return the text of some bytes, its lines ended by ``\n``."""
     if len(content) > MAX_FILE_BYTES:
         raise DatasetError(f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got more; split it")
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS if content.startswith(mark)), None)

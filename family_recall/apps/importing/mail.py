@@ -63,9 +63,6 @@ def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
     reply is without the lines that it quotes, a forwarded message whole; a message without a plain
     text is its HTML's words.
     What a mail program labelled Spam or Trash is left out.
-
-    Raises:
-        DatasetError: If it cannot be read, or does not begin with a line "From ".
     """
     try:
         with path.open("rb") as file:

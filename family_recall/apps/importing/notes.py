@@ -54,11 +54,7 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
 
 
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
-    """Yield the drafts of one note, whose path in its folder is the key.
-
-    Raises:
-        DatasetError: If its front matter is no YAML or its date no date.
-    """
+    """Yield the drafts of one note, whose path in its folder is the key."""
     about, body, at_line = _parts(text, name)
     body = visible(body)
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]

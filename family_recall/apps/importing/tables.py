@@ -67,9 +67,6 @@ def rows(text: str, name: str, delimiter: str | None = None) -> Iterator[tuple[i
     """Yield the rows of a table that are not empty, the header first, each with its first line.
 
     Without a delimiter, it is the one that the header has most often: a comma, semicolon or tab.
-
-    Raises:
-        DatasetError: If a row is no CSV, or has more cells than the header.
     """
     csv.field_size_limit(MAX_CELL_CHARS)
     first = text.lstrip("\n").partition("\n")[0]

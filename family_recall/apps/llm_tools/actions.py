@@ -153,12 +153,7 @@ def _speaker(ctx: RecallContext, act: str) -> str:
 
 
 def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
-    """Return the space a model writes to: the context's, or else the person's own private one.
-
-    Raises:
-        InvalidRequestError: If no person is set, or the space has to be named.
-        UnknownPersonError, UnknownSpaceError: If one does not exist, or not for this person.
-    """
+    """Return the space a model writes to: the context's, or else the person's own private one."""
     person_id, space_id = _speaker(ctx, "write"), ctx.space_id
     if space_id is None:
         private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
@@ -178,12 +173,7 @@ def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
 
 
 def _heard_space(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) -> str:
-    """Return the one space of memories that may be spoken aloud: a plan to forget shows them.
-
-    Raises:
-        UnknownMemoryError: If one is not among those.
-        InvalidRequestError: If they are in several spaces.
-    """
+    """Return the one space of memories that may be spoken aloud: a plan to forget shows them."""
     spaces = {home.memories.get(doc_id, ctx).current.memory.space_id for doc_id in doc_ids}
     if len(spaces) > 1:
         raise InvalidRequestError(

@@ -55,10 +55,6 @@ def read_arguments(
 
     Returns:
         A value for every argument; its default, where it was left out or null.
-
-    Raises:
-        InvalidRequestError: If it is not an object, or an argument is unknown, missing or outside
-            its bounds.
     """
     sent = _object(tool, arguments)
     names = [spec.name for spec in specs]

@@ -259,11 +259,9 @@ _DROPPED: Mapping[Style, tuple[str, ...]] = {
 def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
     """Write the tools for a model's ``tools`` parameter; plain JSON, which the caller may change.
 
-    Args:
-        style: ``openai`` for chat completions and the servers that copy them (llama.cpp, vLLM,
-            LM Studio); ``ollama``, the same with only the keywords it keeps; ``anthropic``; or
-            ``mcp``, with output schemas and annotations.
-        read_only: Whether tools that write are left out.
+    ``openai`` is for chat completions and the servers that copy them (llama.cpp, vLLM, LM Studio);
+    ``ollama`` the same with only the keywords it keeps; ``mcp`` has output schemas and annotations.
+    With ``read_only`` the tools that write are left out.
 
     Raises:
         InvalidRequestError: If there is no such style.
