@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from family_recall.config import HALF_LIFE_DAYS, RecallConfig
 from family_recall.recall.candidates import closest_tokens, max_sim, reciprocal_rank_fusion
-from family_recall.recall.dataflow import Run
+from family_recall.recall.dataflow import Run, inner_products
 from family_recall.recall.ranking.bm25 import attainable, okapi
 from family_recall.recall.ranking.distinct import maximal_marginal_relevance, normalised
 from family_recall.recall.ranking.features import FEATURES, INDEX
@@ -304,3 +304,27 @@ def test_the_weights_of_the_designs_are_kept() -> None:
     assert {name: p.mmr_lambda for name, p in profiles().items() if p.mmr_lambda < 1.0} == {
         "default": 0.9, "family_os": 0.35, "annie": 0.7,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(50, 50, 384), (1, 3, 8), (300, 7, 1024), (4, 0, 16)])
+def test_no_product_is_spread_over_cores(
+    shape: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenBLAS keeps up to 262,144 multiplications on one thread; all parts together are right."""
+    m, n, d = shape
+    drawn = np.random.default_rng(3)
+    left, right = (drawn.random((rows, d), np.float32) for rows in (m, n))
+    sizes: list[int] = []
+    matmul = np.matmul
+
+    def counted(a: FloatArray, b: FloatArray, out: FloatArray) -> FloatArray:
+        sizes.append(a.shape[0] * a.shape[1] * b.shape[1])
+        product: FloatArray = matmul(a, b, out=out)
+        return product
+
+    monkeypatch.setattr(np, "matmul", counted)
+    products = inner_products(left, right)
+    monkeypatch.undo()
+
+    assert products == pytest.approx(left @ right.T, rel=1e-5)
+    assert all(size <= max(262_144, m * d) for size in sizes)
