@@ -127,7 +127,8 @@ class Connections:
         """
         self.check_open()  # in a forked process the lock may be held for good
         with self._lock:
-            self.check_open()
+            if self._closed:  # by now
+                self.check_open()
             self._n_lent += 1
             connection = self._idle.pop() if self._idle and not fresh else None
         try:
