@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from pathlib import Path
 from typing import Any
@@ -18,10 +17,6 @@ from family_recall.errors import ModelError
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PROBE = "a"
-_Part = tuple[int | None, list[int], list[int]]
-"""The number of a text, None for special tokens; ids and types of a probe."""
-
-
 _shared: weakref.WeakValueDictionary[str, SubwordTokenizer] = weakref.WeakValueDictionary()
 
 
@@ -41,17 +36,14 @@ def read_tokenizer(file: ModelFile) -> SubwordTokenizer:
 class SubwordTokenizer:
     """Any tokeniser that `tokenizers` can read. Safe to share between threads.
 
-    Attributes:
-        n_special: Special tokens around one text, 1 or more.
-        n_special_pair: Special tokens around and between two texts.
+    Args:
+        path: A verified `tokenizer.json`.
+
+    Raises:
+        ModelError: If it cannot be read, or adds no special token to a text.
     """
 
     def __init__(self, path: Path) -> None:
-        """Read a verified `tokenizer.json`.
-
-        Raises:
-            ModelError: If it cannot be read, or adds no special token to a text.
-        """
         try:
             from tokenizers import Tokenizer  # noqa: PLC0415  loads a native library
 
@@ -64,26 +56,21 @@ class SubwordTokenizer:
         # "[SEP]" inside a memory is five characters of text, not a special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
-        probe, pair = tokenizer.encode(PROBE), tokenizer.encode(PROBE, PROBE)
-        self._alone, self._pair = _frame(probe), _frame(pair)
-        self.n_special = sum(probe.special_tokens_mask)
-        self.n_special_pair = sum(pair.special_tokens_mask)
+        self._n_special: int = tokenizer.num_special_tokens_to_add(is_pair=False)
+        self._n_special_pair: int = tokenizer.num_special_tokens_to_add(is_pair=True)
         # Otherwise an empty text would be an empty input.
-        if 0 not in probe.sequence_ids or not self.n_special:
+        if 0 not in tokenizer.encode(PROBE).sequence_ids or not self._n_special:
             raise ModelError(f"{path}: adds no special token before or after a text, expected one")
 
     def ids(self, text: str, max_tokens: int) -> list[int]:
         """Return the first `max_tokens` ids of a text, without special tokens."""
-        max_tokens = max(max_tokens, 0)
-        cut = text[: CHARACTERS_PER_TOKEN * max_tokens]
-        # A lone surrogate is a valid str but not valid Unicode; pairs are joined.
-        cut = cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        ids: list[int] = self._tokenizer.encode(cut, add_special_tokens=False).ids
-        return ids[:max_tokens]
+        ids: list[int] = self._encoded(text, max_tokens).ids
+        return ids
 
     def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
         """Return ids and types of a text with special tokens, `max_tokens` at most."""
-        return _fill(self._alone, self.ids(text, max_tokens - self.n_special))
+        whole = self._tokenizer.post_process(self._encoded(text, max_tokens - self._n_special))
+        return whole.ids, whole.type_ids
 
     def pair(
         self, first: str, second: str, max_first: int, max_second: int
@@ -93,11 +80,22 @@ class SubwordTokenizer:
         One special token counts towards the second text, the others towards the first: the total
         is at most `max_first` + `max_second`, and neither text displaces the other.
         """
-        return _fill(
-            self._pair,
-            self.ids(first, max_first - self.n_special_pair + 1),
-            self.ids(second, max_second - 1),
+        whole = self._tokenizer.post_process(
+            self._encoded(first, max_first - self._n_special_pair + 1),
+            self._encoded(second, max_second - 1),
         )
+        return whole.ids, whole.type_ids
+
+    def _encoded(self, text: str, max_tokens: int) -> Any:
+        """Return the `tokenizers.Encoding` of the first tokens of a text."""
+        max_tokens = max(max_tokens, 0)
+        cut = text[: CHARACTERS_PER_TOKEN * max_tokens]
+        # A lone surrogate is a valid str but not valid Unicode; pairs are joined.
+        cut = cut.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        encoding = self._tokenizer.encode(cut, add_special_tokens=False)
+        if len(encoding) > max_tokens:
+            encoding.truncate(max_tokens)
+        return encoding
 
     def words(self) -> npt.NDArray[np.bool_]:
         """Return whether each id has a letter or digit, shape (n_ids,); special tokens do not."""
@@ -108,27 +106,6 @@ class SubwordTokenizer:
         words = [i for token, i in vocabulary.items() if _is_word(token) and token not in special]
         is_word[words] = True
         return is_word
-
-
-def _frame(probe: Any) -> tuple[_Part, ...]:
-    """Return the parts of an encoded probe: special tokens, and the numbers of its texts."""
-    tokens = zip(probe.sequence_ids, probe.ids, probe.type_ids, strict=True)
-    groups = itertools.groupby(tokens, key=lambda token: token[0])
-    frame = []
-    for text, part in groups:
-        _, ids, types = zip(*part, strict=True)
-        frame.append((text, list(ids), list(types)))
-    return tuple(frame)
-
-
-def _fill(frame: tuple[_Part, ...], *texts: list[int]) -> tuple[list[int], list[int]]:
-    """Return ids and types of texts with the special tokens of a frame around them."""
-    ids: list[int] = []
-    types: list[int] = []
-    for text, part_ids, part_types in frame:
-        ids += part_ids if text is None else texts[text]
-        types += part_types if text is None else part_types[:1] * len(texts[text])
-    return ids, types
 
 
 def _is_word(token: str) -> bool:
