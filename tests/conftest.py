@@ -205,12 +205,9 @@ def open_home(
     """Open a file with the tests' clocks and models; no encoder means a missing folder."""
     store = Store(path, create=create)
     upgrade(store)
+    models = Models(NO_MODELS, encoder=encoder, scorer=scorer, static=static)
     return FamilyRecall(
-        store,
-        Models(NO_MODELS, encoder=encoder, scorer=scorer, static=static),
-        config=config,
-        clock=clock,
-        wall_clock=wall or Wall(),
+        Engine(store, models, config=config, clock=clock, wall_clock=wall or Wall())
     )
 
 

@@ -8,6 +8,7 @@ import contextlib
 import datetime as dt
 import logging
 import os
+import time
 import weakref
 from collections.abc import Callable
 from typing import Literal, ParamSpec, TypeVar
@@ -64,20 +65,25 @@ class _Workers(concurrent.futures.ThreadPoolExecutor):
 
 
 class Engine:
-    """The services behind one open household, wired together once."""
+    """The services behind one open household, wired together once.
+
+    ``clock`` counts seconds for deadlines, ``wall_clock`` seconds since 1970 UTC for ``now`` and
+    ``recorded_at``.
+    """
 
     def __init__(
         self,
         store: Store,
         models: Models,
-        config: RecallConfig,
-        clock: Clock,
-        wall_clock: Callable[[], float],
-        on_trace: Callable[[Trace], None] | None,
+        *,
+        config: RecallConfig | None = None,
+        clock: Clock = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+        on_trace: Callable[[Trace], None] | None = None,
     ) -> None:
         self.store = store
         self.models = models
-        self.config = config
+        config = config or RecallConfig()
         self.wall_clock = wall_clock
         self.executor = _Workers(_WORKERS, thread_name_prefix="family_recall")
         self.readers = _Workers(_WORKERS, thread_name_prefix="family_recall-read")

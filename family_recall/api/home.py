@@ -8,7 +8,6 @@ import dataclasses
 import datetime as dt
 import functools
 import os
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
@@ -26,7 +25,6 @@ from family_recall.api.relations import Relations
 from family_recall.api.sources import Sources
 from family_recall.api.spaces import Spaces
 from family_recall.config import RecallConfig
-from family_recall.deadline import Clock
 from family_recall.encoders.base import Encoder, PairScorer
 from family_recall.encoders.loader import Models
 from family_recall.english import routing
@@ -99,23 +97,9 @@ class FamilyRecall:
     maintenance: Maintenance
     audit: Audit
 
-    def __init__(
-        self,
-        store: Store,
-        models: Models,
-        *,
-        config: RecallConfig | None = None,
-        clock: Clock = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
-        on_trace: Callable[[Trace], None] | None = None,
-    ) -> None:
-        """Wire the services together; :meth:`open` is the usual way.
-
-        ``clock`` counts seconds for deadlines, ``wall_clock`` seconds since 1970 UTC for ``now``
-        and ``recorded_at``.
-        """
-        config = config or RecallConfig()
-        self._engine = engine = Engine(store, models, config, clock, wall_clock, on_trace)
+    def __init__(self, engine: Engine) -> None:
+        """Name the parts of an open household; :meth:`open` is the usual way."""
+        self._engine = engine
         self.people = People(engine)
         self.spaces = Spaces(engine)
         self.memories = Memories(engine)
@@ -183,7 +167,7 @@ class FamilyRecall:
             unless_opened.callback(store.close)
             upgrade(store)
             loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
-            home = cls(store, loaded, config=config, on_trace=on_trace)
+            home = cls(Engine(store, loaded, config=config, on_trace=on_trace))
             home._engine.start()
             unless_opened.pop_all()
         return home

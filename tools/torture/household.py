@@ -19,6 +19,7 @@ import numpy as np
 
 from family_recall import Grant, Memory, Person, Space
 from family_recall.api import FamilyRecall
+from family_recall.api.engine import Engine
 from family_recall.encoders.base import Encoding, Floats, Ints
 from family_recall.encoders.loader import Models
 from family_recall.remember import upgrade
@@ -74,10 +75,7 @@ def open_home(
     """Open a household with the small model."""
     store = Store(path, create=create, key=key_of(key))
     upgrade(store)
-    return FamilyRecall(
-        store,
-        Models(_NO_MODELS, encoder=HashEncoder(model_id)),
-    )
+    return FamilyRecall(Engine(store, Models(_NO_MODELS, encoder=HashEncoder(model_id))))
 
 
 def add_family(home: FamilyRecall) -> None:
