@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from family_recall.access.rights import EditableView, editable_view
+from family_recall.access.rights import editable_view
 from family_recall.api.engine import Embed, Engine
 from family_recall.errors import ConflictError, InvalidMemoryError
-from family_recall.store.memories import StoredMemory, epoch_s
+from family_recall.store.memories import epoch_s
 from family_recall.types import FIXED, Corrected, Memory, RecallContext
 
 CORRECTABLE = tuple(field.name for field in dataclasses.fields(Memory) if field.name not in FIXED)
@@ -28,7 +28,15 @@ def correct(
     embed: Embed,
 ) -> Corrected:
     """Store a memory again with some fields changed, as ``home.correct`` describes."""
-    _check_correctable(changes)
+    for name in changes:
+        if name in FIXED:
+            raise InvalidMemoryError(
+                f"{name} stays as it is; to move a memory, remember it there and forget it here"
+            )
+        if name not in CORRECTABLE:
+            raise InvalidMemoryError(
+                f"unknown field {name!r}; what can be corrected is {', '.join(CORRECTABLE)}"
+            )
     encoder = engine.models.wait() if embed == "now" else None
     static, indexer = engine.models.static(), engine.indexer
     wall_s, zone = engine.wall_clock(), engine.store.zone
@@ -36,9 +44,17 @@ def correct(
         view = editable_view(writing.listings, person_id, space_id, wall_s=wall_s, zone=zone)
         visible = view.memory(doc_id)
         before = view.editable(visible, changes).memory
-        _check_recorded(visible, recorded_at, zone)
+        current = dt.datetime.fromtimestamp(visible.recorded_s, zone)
+        if recorded_at is not None and epoch_s(recorded_at, zone) != current.timestamp():
+            raise ConflictError(
+                f"{doc_id!r} was changed at {current.isoformat()}, after the version of "
+                f"{recorded_at.isoformat()}; read it again, and correct what it says now"
+            )
         after = dataclasses.replace(before, **changes)
-        _check_change(view, before, after)
+        if after.author != before.author and after.space_id not in view.rights.own_spaces:
+            raise InvalidMemoryError("only an owner of its space may change the author of a memory")
+        if after.band != before.band:
+            view.rights.check_band(after.space_id, after.band)
         changed = {
             name: (was, now)
             for name in CORRECTABLE
@@ -50,35 +66,3 @@ def correct(
         indexer.embed(encoder, writing.changed)
     engine.audit_log.note("look", RecallContext(person_id), [(before.space_id, doc_id)])
     return Corrected(doc_id, before.space_id, changed)
-
-
-def _check_correctable(names: Iterable[str]) -> None:
-    for name in names:
-        if name in FIXED:
-            raise InvalidMemoryError(
-                f"{name} stays as it is; to move a memory, remember it there and forget it here"
-            )
-        if name not in CORRECTABLE:
-            raise InvalidMemoryError(
-                f"unknown field {name!r}; what can be corrected is {', '.join(CORRECTABLE)}"
-            )
-
-
-def _check_recorded(
-    visible: StoredMemory, recorded_at: dt.datetime | None, zone: dt.tzinfo
-) -> None:
-    """Refuse a correction that is meant for an earlier version."""
-    current = dt.datetime.fromtimestamp(visible.recorded_s, zone)
-    if recorded_at is not None and epoch_s(recorded_at, zone) != current.timestamp():
-        raise ConflictError(
-            f"{visible.memory.doc_id!r} was changed at {current.isoformat()}, after the version of "
-            f"{recorded_at.isoformat()}; read it again, and correct what it says now"
-        )
-
-
-def _check_change(view: EditableView, before: Memory, after: Memory) -> None:
-    """Refuse a change that only an owner may make, or that hides a memory from this person."""
-    if after.author != before.author and after.space_id not in view.rights.own_spaces:
-        raise InvalidMemoryError("only an owner of its space may change the author of a memory")
-    if after.band != before.band:
-        view.rights.check_band(after.space_id, after.band)

@@ -28,10 +28,6 @@ class RemoteFile(Struct, frozen=True, kw_only=True):
     sha256: Sha256
     n_bytes: Count = field(name="bytes")
 
-    def placed(self, name: str) -> dict[str, Any]:
-        """Return the file as a manifest has it, under a name in the models folder."""
-        return {"file": name, "sha256": self.sha256, "bytes": self.n_bytes}
-
 
 class Offer(RemoteFile, frozen=True, kw_only=True):
     """A model that can be downloaded; the file that it is itself is the graph.
@@ -94,7 +90,10 @@ def find_offer(name: str, path: Path | None = None) -> Offer:
 
 def _offer(path: Path, content: dict[str, Any]) -> Offer:
     offer = convert(path, content, Offer)
-    graph, tokenizer, *data = (file.placed(name) for name, file in offer.files.items())
+    graph, tokenizer, *data = (
+        {"file": name, "sha256": file.sha256, "bytes": file.n_bytes}
+        for name, file in offer.files.items()
+    )
     described = {"repo", "revision", "languages", "notes", "path"}
     record = {key: value for key, value in content.items() if key not in described}
     source = {"repo": str(offer.repo), "revision": offer.revision}

@@ -120,13 +120,18 @@ class _Folder:
     def record(self, onnx: Path) -> Record:
         """Return the record without its files and without what only running the graph shows."""
         overrides, role = self.overrides, self._role()
+        memory = overrides.max_tokens or min(self._limit(), MAX_MEMORY_TOKENS)
+        question = min(MAX_QUESTION_TOKENS, memory)
+        if role == "cross_encoder":  # which reads both together
+            question = min(MAX_QUESTION_TOKENS, memory // 2)
+            memory -= question
         record: Record = {
             "name": overrides.name
             or re.sub(r"[^a-z0-9._-]+", "-", self.source.resolve().name.lower()),
             "role": role,
             "licence": overrides.licence or self._licence(),
             "precision": overrides.precision or _precision(onnx.name),
-            "max_tokens": self._max_tokens(role),
+            "max_tokens": {"question": question, "memory": memory},
             "normalise": role == "embedder" and self._normalise(),
             "query_prefix": self._prefix(overrides.query_prefix, QUERY_PROMPTS, "--query-prefix"),
             "memory_prefix": self._prefix(
@@ -229,13 +234,6 @@ class _Folder:
                 f"with {option}"
             )
         return ""
-
-    def _max_tokens(self, role: str) -> dict[str, int]:
-        limit = self.overrides.max_tokens or min(self._limit(), MAX_MEMORY_TOKENS)
-        if role == "cross_encoder":
-            question = min(MAX_QUESTION_TOKENS, limit // 2)
-            return {"question": question, "memory": limit - question}
-        return {"question": min(MAX_QUESTION_TOKENS, limit), "memory": limit}
 
     def _limit(self) -> int:
         positions = self.config.get("max_position_embeddings")
