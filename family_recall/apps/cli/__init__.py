@@ -9,7 +9,6 @@ import click
 from family_recall import __version__
 from family_recall.apps.cli.command import CommandOrQuestion
 from family_recall.apps.cli.configuration import completion, config
-from family_recall.apps.cli.demo import demo
 from family_recall.apps.cli.erasure import forget, forgotten, retention, undo
 from family_recall.apps.cli.evaluation import bench, compare, evaluate
 from family_recall.apps.cli.fleet import fleet
@@ -32,7 +31,7 @@ from family_recall.apps.cli.options import option
 from family_recall.apps.cli.people import grant, guardian, hide, init, people, revoke, spaces
 from family_recall.apps.cli.prompt import prompt
 from family_recall.apps.cli.recall import explain, inspect, recall, timeline, understand
-from family_recall.apps.cli.serve import browse, mcp
+from family_recall.apps.cli.serve import browse, demo, mcp
 from family_recall.apps.cli.settings import setting_option
 
 __all__ = ["main"]

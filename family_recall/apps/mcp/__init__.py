@@ -228,4 +228,4 @@ def serve_http(
     ``ready`` is called with the URL, without a path, once requests are accepted.
     """
     app = application(server, token, hosts=hosts, token_in_url=token_in_url)
-    localhost.serve(app, port, ready, address=address)
+    localhost.local_server(app, port, ready, address=address).run()

@@ -116,7 +116,10 @@ def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
     """
     token = localhost.new_token()
     app = application(reader, token)
-    localhost.serve(app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}"))
+    server = localhost.local_server(
+        app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}")
+    )
+    server.run()
 
 
 def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Endpoint:

@@ -76,11 +76,6 @@ def check_token(token: str) -> None:
         )
 
 
-def serve(app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST) -> None:
-    """Serve until stopped, as :func:`local_server` says."""
-    local_server(app, port, ready, address=address).run()
-
-
 def local_server(
     app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST
 ) -> uvicorn.Server:
