@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .kinship import KINSHIP_ROLES
 from .lexicon import MONTHS, SEASONS, UNITS, WEEKDAYS
-from .times import content_words, holiday_at, stem
+from .times import EMPTY_WORDS, JOINTS, holiday_at, stem
 from .tokens import Token, tokens_of
 
 _LONGEST = 10
@@ -59,7 +59,6 @@ YEARLY = {"birth": "birthday", "wedding": "anniversary"}
 """What returns every year of what happens once."""
 OURS, MINE = frozenset("we our us ours".split()), frozenset("i my me mine".split())
 OTHERS = frozenset("he she they his her their him them it its you your".split())
-_JOINTS = frozenset("into onto away to from with".split())
 _RELATIVE = "relative:"
 _WORD = re.compile(r"[^\W_]+")
 _ISO = re.compile(r"(?:([0-9]{4})|-)-([0-9]{1,2})-([0-9]{1,2})(?:T.*)?")
@@ -90,7 +89,7 @@ def event_clauses(question: str) -> list[EventClause]:
                 break
             if word in OURS | MINE | OTHERS and not words:
                 pronouns.add(word)
-            elif word[:1].isalnum() and content_words(word) and word not in _JOINTS:
+            elif word[:1].isalnum() and word not in EMPTY_WORDS | JOINTS:
                 words.append(other)
         if words and not _is_time([each.word for each in words]):
             clauses.append(EventClause(tuple(words), frozenset(pronouns)))
@@ -151,7 +150,7 @@ def event_named(name: str) -> Event:
     if "birth" in words and "date" in words:
         words = [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
     else:
-        words = [word for word in words if content_words(word) and word != "date"]
+        words = [word for word in words if word not in EMPTY_WORDS | {"date"}]
     meanings = [event_word(word) for word in words]
     known = KINDS_OF_EVENT.intersection(meanings)
     return Event(

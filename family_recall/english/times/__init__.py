@@ -54,18 +54,19 @@ A replacement has the signatures of `find_timespan`, `times_mentioned` and `is_p
 
 from family_recall.english.tokens import Token, tokens_of
 
-from .anchors import content_words, stem
+from .anchors import EMPTY_WORDS, JOINTS, stem
 from .calendar import holiday_at
 from .sentence import Anchor
 from .tense import is_past_reference
 from .timespan import Mention, Timespan, find_timespan, times_mentioned
 
 __all__ = [
+    "EMPTY_WORDS",
+    "JOINTS",
     "Anchor",
     "Mention",
     "Timespan",
     "Token",
-    "content_words",
     "find_timespan",
     "holiday_at",
     "is_past_reference",

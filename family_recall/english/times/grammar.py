@@ -153,12 +153,14 @@ def match(s: Sentence, i: int, pattern: list[_Element]) -> tuple[list[Any], int]
 
 def _phrases_at(s: Sentence, i: int) -> Iterator[Phrase]:
     for first in starts_with(s.word(i)):
-        begun = match(s, i, [_ELEMENTS[first]])
+        element = _ELEMENTS[first]
+        begun = element.read(s, i)
         if begun is None:
             continue
+        values = [begun[0]] if element.is_value else []
         for others, function in _RULES[first]:
             rest = match(s, begun[1], others)
-            phrase = function(Match(s, i, rest[1]), *begun[0], *rest[0]) if rest else None
+            phrase = function(Match(s, i, rest[1]), *values, *rest[0]) if rest else None
             if phrase:
                 yield phrase
 
