@@ -54,9 +54,8 @@ A replacement has the signatures of `find_timespan`, `times_mentioned` and `is_p
 
 from family_recall.english.tokens import Token, tokens_of
 
-from .anchors import EMPTY_WORDS, JOINTS, stem
 from .calendar import holiday_at
-from .sentence import Anchor
+from .sentence import EMPTY_WORDS, JOINTS, Anchor, stem
 from .tense import is_past_reference
 from .timespan import Mention, Timespan, find_timespan, times_mentioned
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from family_recall.english.lexicon import GIVEN_NAMES, MONTHS, PARTS
 
 from . import calendar as cal
-from .anchors import anchor_phrase_at
 from .calendar import DAY, Interval, Repeat
-from .sentence import Phrase, Sentence, main_day_of, unclear, within
+from .sentence import Phrase, Sentence, anchor_phrase_at, main_day_of, within
 
 _MAX_DEPTH = 4
 _TO_WHOM = frozenset(
@@ -70,7 +69,7 @@ class Match(NamedTuple):
 
     def unclear(self) -> Phrase:
         """Step over a time that only the speaker knows: the whole question then means none."""
-        return unclear(self.first, self.last)
+        return Phrase(self.first, self.last, "unclear")
 
 
 class _Element(NamedTuple):
@@ -224,7 +223,7 @@ def _framed(phrase: Phrase, other: Phrase) -> Phrase:
                 certainty=min(inner.certainty, frame.certainty),
             )
         if inner is phrase and phrase.grain == "holiday" and frame.grain == "year":
-            return unclear(phrase.first, other.last)  # there were two of it, or none
+            return Phrase(phrase.first, other.last, "unclear")  # there were two of it, or none
     return phrase
 
 

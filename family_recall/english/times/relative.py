@@ -10,7 +10,6 @@ from family_recall.english import lexicon as lex
 from family_recall.english.tokens import count_of, day_of, is_ordinal, singular_of
 
 from . import calendar as cal
-from .anchors import anchor_phrase_at
 from .calendar import DAY, HOLIDAY_WORDS, MICROSECOND, Interval
 from .context import is_plain
 from .dates import repeat_of
@@ -24,7 +23,7 @@ from .grammar import (
     table_class,
     word_class,
 )
-from .sentence import Phrase, Sentence, choose
+from .sentence import Phrase, Sentence, anchor_phrase_at, choose
 
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _SHIFTS = {"last": -1, "this": 0, "next": 1, "yesterday": -1, "today": 0, "tomorrow": 1}
