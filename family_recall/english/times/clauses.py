@@ -49,7 +49,6 @@ def _led(phrase: Phrase, i: int, preposition: str, **changes: Any) -> Phrase:
 def clauses_of(s: Sentence) -> list[Phrase]:
     """Find every time named, in order; none overlap. One that is unclear makes the list empty."""
     clauses: list[Phrase] = []
-    held = False
     i = 0
     while i < len(s.words):
         word = s.words[i]
@@ -72,11 +71,9 @@ def clauses_of(s: Sentence) -> list[Phrase]:
             if s.statement:
                 continue
             return []
-        if clause.grain == "nothing":
-            held = held or context.is_held(s, clause.first, clause.last)
-        else:
+        if clause.grain != "nothing":
             clauses.append(clause)
-    return [] if held and all(clause.grain == "year" for clause in clauses) else clauses
+    return clauses
 
 
 def _after_habit(s: Sentence, i: int) -> int:
@@ -157,23 +154,18 @@ def _is_planned_for(s: Sentence, i: int, phrase: Phrase) -> bool:
 def _opening(s: Sentence, i: int, read_to: int) -> Phrase | None:
     """Read *since March*; *shortly before March* is unclear."""
     side = s.word(i)
-    if side == "by" and s.word(i - 1) in _VISITING:
-        return None
-    clause = _opened(s, i, i + 1, side)
-    if clause is None or side not in {"before", "after"}:
+    clause = None if side == "by" and s.word(i - 1) in _VISITING else _opened(s, i, i + 1, side)
+    if clause is None or side not in {"before", "after"} or i <= read_to:
         return clause
-    led = i > read_to and context.is_led(s, i, clause.grain)
-    return clause._replace(grain="unclear") if led else clause
+    return clause._replace(grain="unclear") if context.is_led(s, i, clause.grain) else clause
 
 
 def _opened(s: Sentence, i: int, j: int, side: str) -> Phrase | None:
     """Read *since March*, *until last week*: a time with one open end."""
     vague = s.word(j) in _VAGUELY
     phrase = argument_at(s, j + vague)
-    if phrase is None:
-        return None
-    if phrase.grain in {"nothing", "unclear"}:
-        return _led(phrase, i, side)
+    if phrase is None or phrase.grain in {"nothing", "unclear"}:
+        return phrase and _led(phrase, i, side)
     either = s.reads(i - 2, OPENING, _JOINING)
     name = phrase.bare and not context.is_time(s, i, phrase, side)
     if either or name or _asks_how_long(s, i, side):
@@ -235,13 +227,10 @@ def _around(s: Sentence, i: int) -> Phrase | None:
 
 def _up_to(s: Sentence, i: int) -> Phrase | None:
     """Read *up to 2020*, *up to and including 2020* and *prior to 2020*."""
-    if s.word(i + 1) != "to":
+    including = s.reads(i + 2, "and", "including")
+    if s.word(i + 1) != "to" or (context.is_doing(s, i) and not including):
         return None
-    if s.word(i) == "prior":
-        return _opened(s, i, i + 2, "before")
-    if s.reads(i + 2, "and", "including"):
-        return _opened(s, i, i + 4, "until")
-    return None if context.is_doing(s, i) else _opened(s, i, i + 2, "until")
+    return _opened(s, i, i + 2 + 2 * including, "before" if s.word(i) == "prior" else "until")
 
 
 def _between(s: Sentence, i: int) -> Phrase | None:

@@ -7,7 +7,6 @@ import itertools
 from family_recall.english import lexicon as lex
 from family_recall.english.tokens import singular_of
 
-from .calendar import HOLIDAY_WORDS
 from .grammar import phrase_at
 from .sentence import Phrase, Sentence
 
@@ -38,7 +37,6 @@ _MEDIA = frozenset("photo photos picture pictures pics video videos bill bills r
 _OF_BOOKS = frozenset("copy version edition class think thought make made say book film".split())
 """What *1984* is a title behind: *the copy of 1984*, *what we thought of 1984*."""
 
-_PARTS_OF_BOOKS = frozenset("page pages chapter chapters plot character scene ending".split())
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _NAMING = (
     lex.OWNERS
@@ -58,11 +56,6 @@ _PICKING = frozenset(("last", "next", "final", "penultimate", *lex.ORDINALS))
 _BREAKS = frozenset("holiday holidays break vacation half term".split())
 _LEADING_TIMES = lex.UNITS.keys() | lex.PARTS.keys() | lex.WEEKDAYS.keys()
 _REPEATED = lex.WEEKDAYS.keys() | lex.PARTS.keys() | lex.SEASONS.keys() | {"weekday", "weekend"}
-_GATHERINGS = frozenset(
-    "party market markets season shopping fair concert play parade service lunch dinner breakfast "
-    "brunch meal".split()
-)
-"""Events that are held for a holiday, on its day or on some other one."""
 
 
 def is_plain(s: Sentence, i: int) -> bool:
@@ -124,10 +117,9 @@ def _is_season(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
 
 
 def _is_year(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
-    """Whether *1984* is a year, and not a book: *the copy of 1984*, *a page in 1984*."""
+    """Whether *1984* is a year, and not a book: *the copy of 1984*."""
     of_book = preposition == "of" and s.word(i - 1) in _OF_BOOKS
-    in_book = not _PARTS_OF_BOOKS.isdisjoint(s.words_before(i, 4))
-    return s.ends_at(phrase.last) and not of_book and not in_book
+    return s.ends_at(phrase.last) and not of_book
 
 
 def _is_month(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
@@ -217,13 +209,6 @@ def is_some_time(s: Sentence, first: int) -> bool:
 def _unread_before(s: Sentence, i: int, reach: int) -> list[str]:
     """Return the words before a token, nearest first, back to a sign."""
     return list(itertools.takewhile(str.isalnum, reversed(s.words_before(i, reach))))
-
-
-def is_held(s: Sentence, first: int, last: int) -> bool:
-    """Whether a name only says what *the Christmas market* or *the summer holidays* are for."""
-    what = {s.word(last), s.word(last - 1)}
-    named = s.word(first) in lex.SEASONS or s.word(first) in HOLIDAY_WORDS
-    return named and not what.isdisjoint(_GATHERINGS | _BREAKS)
 
 
 def is_led(s: Sentence, i: int, grain: str) -> bool:

@@ -193,13 +193,19 @@ def _mentions_in(s: Sentence) -> list[Mention]:
 class _Meant(NamedTuple):
     """The time that a sentence is about, and the tokens ``[first, last)`` that say so.
 
-    ``other`` is the coming one of that name, where it may be meant as well.
+    Without tokens it names none. ``other`` is the coming one of that name, where it may be meant
+    as well.
     """
 
-    interval: Interval
-    certainty: float
-    tokens: tuple[tuple[int, int], ...]
+    interval: Interval = Interval(OPEN_START, OPEN_END)
+    certainty: float = 1.0
+    tokens: tuple[tuple[int, int], ...] = ()
     other: Interval | None = None
+
+    def narrowed(self, interval: Interval, certainty: float, first: int, last: int) -> _Meant:
+        """Return a part of it that more tokens name."""
+        tokens = tuple(sorted((*self.tokens, (first, last))))
+        return _Meant(interval, min(certainty, self.certainty), tokens)
 
 
 def _may_begin(token: Token) -> bool:
@@ -212,7 +218,7 @@ def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
 
     ``clauses`` are all its clauses.
     """
-    days = None
+    days = _Meant()
     combined = _combined(s, clauses) if clauses else None
     if combined is not None and combined.fixed is not None:
         inside = [clause for clause in clauses if combined.begin <= clause.begin < combined.last]
@@ -222,13 +228,14 @@ def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
             days = _with_other(s, inside[0], days)
     elif clauses:
         return None
-    taken = frozenset(
-        i for first, last in (days.tokens if days else ()) for i in range(first, last)
-    )
+    taken = frozenset(i for first, last in days.tokens for i in range(first, last))
     hours = hours_in(s, taken)
-    if hours is not None and (days is not None or _stands_alone(s, hours)):
-        return _with_hours(s, hours, days)
-    return _with_ahead(s, taken, days)
+    if hours is not None and (days.tokens or _stands_alone(s, hours)):
+        part = narrowed(s, hours, days.interval if days.tokens else None)
+        days = days.narrowed(*part, hours.first, hours.last) if part else days
+    else:
+        days = _with_ahead(s, taken, days)
+    return days if days.tokens else None
 
 
 def _with_other(s: Sentence, clause: Phrase, days: _Meant) -> _Meant:
@@ -245,18 +252,6 @@ def _with_other(s: Sentence, clause: Phrase, days: _Meant) -> _Meant:
     return days._replace(certainty=min(days.certainty, EITHER), other=coming)
 
 
-def _with_hours(s: Sentence, hours: Hours, days: _Meant | None) -> _Meant | None:
-    """Narrow a day to some hours; a time that it does not have changes nothing."""
-    part = narrowed(s, hours, days.interval if days else None)
-    if part is None:
-        return days
-    interval, certainty = part
-    own = (hours.first, hours.last)
-    if days is None:
-        return _Meant(interval, certainty, (own,))
-    return _Meant(interval, min(certainty, days.certainty), tuple(sorted((*days.tokens, own))))
-
-
 def _stands_alone(s: Sentence, hours: Hours) -> bool:
     """Whether hours without a day are a time, as in *what happened after 9*."""
     at_end = not any(word[0].isalnum() for word in s.words[hours.last :])
@@ -271,26 +266,16 @@ def _names_a_time(s: Sentence, first: int, last: int) -> bool:
     return not _STARTERS.isdisjoint((*s.words[:first], *s.words[last:]))
 
 
-def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant | None) -> _Meant | None:
+def _with_ahead(s: Sentence, taken: frozenset[int], days: _Meant) -> _Meant:
     """Return what is left, from today on, of the days, where the sentence asks what is to come."""
-    for first in range(len(s.words)):
-        certainty = 0.0 if first in taken else _ahead(s, first)
-        if certainty:
-            break
-    else:
+    asking = ((i, _ahead(s, i)) for i in range(len(s.words)) if i not in taken)
+    first, certainty = next((each for each in asking if each[1]), (0, 0.0))
+    last = first + 1 + (s.word(first) == "coming")
+    left = Interval(max(days.interval.start, cal.midnight(s.now)), days.interval.end)
+    unclear = not days.tokens and _names_a_time(s, first, last)
+    if not certainty or unclear or left.end <= left.start:
         return days
-    last = first + 1 + (s.words[first] == "coming")
-    today = cal.midnight(s.now)
-    if days is None:
-        if _names_a_time(s, first, last):
-            return None
-        return _Meant(Interval(today, OPEN_END), certainty, ((first, last),))
-    start, end = days.interval
-    start = max(start, today)
-    if end <= start:
-        return days
-    tokens = tuple(sorted((*days.tokens, (first, last))))
-    return _Meant(Interval(start, end), days.certainty, tokens)
+    return days.narrowed(left, 1.0 if days.tokens else certainty, first, last)
 
 
 def _ahead(s: Sentence, i: int) -> float:

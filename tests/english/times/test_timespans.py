@@ -203,7 +203,6 @@ def test_a_time_only_the_speaker_knows_is_not_guessed() -> None:
         "What did we spend at the end of March and April?",
         "What did we do on the first day of term last September?",
         "What did we do on the last bank holiday in April?",
-        "What did we buy at last year's Christmas market?",
         "What did we do the last time it snowed in March?",
         "What did we do in the weeks after we moved?",
         "Who called on Mondays in May?",
