@@ -11,7 +11,7 @@ import datetime as dt
 import re
 from typing import NamedTuple
 
-from family_recall.english.lexicon import FOLLOWERS, RANGES
+from family_recall.english.lexicon import COUNTS, FOLLOWERS, RANGES
 from family_recall.english.tokens import count_of
 
 from . import calendar as cal
@@ -31,6 +31,7 @@ _SIDES = {
 }
 _NAMED = {"noon": _HALF_DAY, "midday": _HALF_DAY, "midnight": 2 * _HALF_DAY}
 _COLON = re.compile(r"([01]?[0-9]|2[0-4])[:.]([0-5][0-9])")
+_BEGINNINGS = COUNTS.keys() | _NAMED.keys() | {"between", "from", "half", "quarter"}
 _BESIDE = FOLLOWERS | STARTS.keys()
 
 
@@ -145,13 +146,14 @@ def _stretch(
 
 def _hours_at(s: Sentence, i: int) -> Hours | None:
     """Read the preposition at a token and the times behind it."""
-    for pattern in _RANGES:
+    word = s.words[i]
+    for pattern in _RANGES if word in _BEGINNINGS or word[0].isdigit() else ():
         times = match(s, i, pattern)
         if times and _ends(s, times[0][-1]):
             (first, *_, second), last = times
-            sure = s.word(i) in {"between", "from"} or first.written or second.written
+            sure = word in {"between", "from"} or first.written or second.written
             return Hours(i, last, "between", first, second) if sure else None
-    side = _SIDES.get(s.word(i))
+    side = _SIDES.get(word)
     if side is None or s.word(i - 1) in _SIDES:
         return None
     around = s.word(i + 1) in _AROUND
