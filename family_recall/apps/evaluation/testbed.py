@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from family_recall.api import FamilyRecall
 from family_recall.api.models import Encoder, Encoding, PairScorer
@@ -22,14 +22,6 @@ from family_recall.types import Filters, Grant, Person, RecallContext, Relation,
 from family_recall.types.aliases import StepCallback
 
 EVALUATOR = "evaluator"
-
-
-class RegionFields(TypedDict, total=False):
-    """Where a household is, as ``FamilyRecall.open`` takes it."""
-
-    timezone: str
-    country: str
-    hemisphere: str
 
 
 class CachingEncoder:
@@ -201,7 +193,7 @@ def _furnish_household(home: FamilyRecall, household: Household) -> None:
             home.relations.add(Relation(subject, relation, object_, space_id))
 
 
-def region_of(dataset: Dataset) -> RegionFields:
+def region_of(dataset: Dataset) -> dict[str, Any]:
     """Return the time zone, country and hemisphere to open a dataset's household with."""
     household = dataset.household
     if household is None:

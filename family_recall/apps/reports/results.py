@@ -13,31 +13,19 @@ from family_recall.types.answer_text import sureness
 _DAY = dt.timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Understood:
-    """What stands above the results.
+def understood(answer: Answer) -> dict[str, str]:
+    """Return what an answer says of how its question was read.
 
-    Args:
-        sureness: How sure the answer is: ``Probably``.
-        time: The time that the question is about; empty where it names none.
-        order: What the order of the results means.
+    ``sureness`` of the answer, the ``time`` that the question is about (empty where it names none)
+    and what the ``order`` of the results means.
     """
-
-    sureness: str
-    time: str
-    order: str
-
-
-def understood(answer: Answer) -> Understood:
-    """Return what an answer says of how its question was read."""
     asked = answer.trace.understanding
     span = asked.timespan if asked else None
-    in_order = answer.strategy == "TIMELINE"
-    return Understood(
-        sureness(answer),
-        time_text(span.start, span.end) if span else "",
-        "in order of time" if in_order else "best match first",
-    )
+    return {
+        "sureness": sureness(answer),
+        "time": time_text(span.start, span.end) if span else "",
+        "order": "in order of time" if answer.strategy == "TIMELINE" else "best match first",
+    }
 
 
 def time_text(start: dt.datetime | None, end: dt.datetime | None) -> str:
