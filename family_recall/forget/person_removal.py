@@ -118,7 +118,7 @@ def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[
     ends: set[int] = set()
     for relation in writing.relations.rows():
         if any(normalise(name) in names for name in relation.given_names):
-            writing.relations.remove(relation.no, relation.subject.id, relation.object.id)
+            writing.relations.remove(relation)
             ends |= {relation.subject.id, relation.object.id}
     return ends
 

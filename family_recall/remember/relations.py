@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from family_recall.access import policy
 from family_recall.english.text import normalise
 from family_recall.errors import UnknownMemoryError
 from family_recall.remember.entity_linker import EntityLinker
 from family_recall.store.listing import Listings
-from family_recall.store.memories import epoch_s
 from family_recall.store.partitions import RedactedView
 from family_recall.store.relations import RecordedRelation, StoredRelation
 from family_recall.store.transaction import WriteTransaction
@@ -24,7 +23,7 @@ def relate(writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRe
         UnknownMemoryError: If a piece of evidence is not in that space and band.
     """
     relation = recorded.relation
-    evidence = _evidence(writing, relation)
+    evidence = _write(writing, linker, recorded)
     missing = sorted(set(relation.evidence) - set(evidence))
     if missing:
         whose = f", for {relation.guardians_of}'s guardians" if relation.guardians_of else ""
@@ -32,7 +31,6 @@ def relate(writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRe
             f"evidence {missing[0]!r} is no memory of {relation.space_id!r} "
             f"in band {relation.band!r}{whose}"
         )
-    _put(writing, linker, recorded, evidence.values())
     for view in writing.partitions.views_of(relation.space_id):
         write_view(writing, linker, recorded, view)
 
@@ -42,8 +40,7 @@ def write_view(
 ) -> None:
     """Write a relation into a redacted view, with the evidence that its role sees."""
     if policy.opens(view.hidden.role, recorded.relation.band):
-        evidence = _evidence(writing, recorded.relation, view.no)
-        _put(writing, linker, recorded, evidence.values(), view.no)
+        _write(writing, linker, recorded, view.no)
 
 
 def matching(listings: Listings, relation: Relation, scope: Scope) -> list[StoredRelation]:
@@ -82,7 +79,7 @@ def unrelate(
             if any(_is_copy(copy, original) for original in rows)
         ]
     for row in deleted:
-        writing.relations.remove(row.no, row.subject.id, row.object.id)
+        writing.relations.remove(row)
     return {entity.id for row in deleted for entity in (row.subject, row.object)}
 
 
@@ -98,34 +95,22 @@ def _is_copy(copy: StoredRelation, original: StoredRelation) -> bool:
     )
 
 
-def _put(
-    writing: WriteTransaction,
-    linker: EntityLinker,
-    recorded: RecordedRelation,
-    evidence: Iterable[int],
-    view: int = 0,
-) -> None:
+def _write(
+    writing: WriteTransaction, linker: EntityLinker, recorded: RecordedRelation, view: int = 0
+) -> dict[str, int]:
+    """Write a relation with its current evidence; returns the row id of each by doc_id."""
     relation = recorded.relation
-    partition = writing.partitions.find_or_create(
-        relation.space_id, relation.band, relation.guardians_of, view
-    )
-    names = (relation.subject, relation.object)
-    subject, object_ = (linker.entity(partition, relation.space_id, name) for name in names)
-    moments = (
-        epoch_s(relation.valid_from, writing.zone), epoch_s(relation.valid_until, writing.zone),
-        recorded.recorded_s,
-    )  # fmt: skip
-    writing.relations.put(subject, relation, object_, moments, list(evidence))
-
-
-def _evidence(writing: WriteTransaction, relation: Relation, view: int = 0) -> dict[str, int]:
-    """Map the doc_ids of a relation's current evidence to row ids; others are left out."""
     place = (relation.band, relation.guardians_of)
-    memories = {
-        doc_id: writing.current(relation.space_id, doc_id, view) for doc_id in relation.evidence
-    }
-    return {
+    evidence = {
         doc_id: stored.id
-        for doc_id, stored in memories.items()
-        if stored is not None and (stored.memory.band, stored.memory.guardians_of) == place
+        for doc_id in relation.evidence
+        if (stored := writing.current(relation.space_id, doc_id, view)) is not None
+        and (stored.memory.band, stored.memory.guardians_of) == place
     }
+    partition = writing.partitions.find_or_create(relation.space_id, *place, view)
+    subject, object_ = (
+        linker.entity(partition, relation.space_id, name)
+        for name in (relation.subject, relation.object)
+    )
+    writing.relations.put(subject, recorded, object_, list(evidence.values()), writing.zone)
+    return evidence

@@ -21,6 +21,7 @@ from family_recall.store.file import sql
 from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.store.graph import Entity, add_edges, remove_relations
 from family_recall.store.ids import in_scope
+from family_recall.store.memories import epoch_s
 from family_recall.store.reader import Reader
 from family_recall.types import Relation, Scope
 
@@ -252,31 +253,27 @@ class Relations:
     def put(
         self,
         subject: int,
-        relation: Relation,
+        recorded: RecordedRelation,
         object_: int,
-        moments: tuple[float | None, float | None, float],
         evidence: Sequence[int],
+        zone: dt.tzinfo,
     ) -> None:
-        """Write a relation between two entities, in place of the same one.
-
-        ``moments`` are valid from, valid until and recorded, in epoch seconds.
-        """
-        valid_from_s, valid_until_s, recorded_s = moments
+        """Write a relation between two entities, in place of the same one."""
+        relation = recorded.relation
+        row = {
+            "subject": subject, "relation": relation.relation, "object": object_,
+            "confidence": relation.confidence, "recorded_s": recorded.recorded_s,
+            "valid_from_s": epoch_s(relation.valid_from, zone),
+            "valid_until_s": epoch_s(relation.valid_until, zone),
+            "evidence": json.dumps(evidence),
+            "stated": json.dumps([relation.subject, relation.object]),
+        }  # fmt: skip
         self.connection.execute(
-            "DELETE FROM relation WHERE subject = ? AND relation = ? AND object = ?"
-            " AND valid_from_s IS ?",
-            (subject, relation.relation, object_, valid_from_s),
+            "DELETE FROM relation WHERE subject = :subject AND relation = :relation"
+            " AND object = :object AND valid_from_s IS :valid_from_s",
+            row,
         )
-        self.connection.execute(
-            _INSERT,
-            {
-                "subject": subject, "relation": relation.relation, "object": object_,
-                "confidence": relation.confidence, "valid_from_s": valid_from_s,
-                "valid_until_s": valid_until_s, "recorded_s": recorded_s,
-                "evidence": json.dumps(list(evidence)),
-                "stated": json.dumps([relation.subject, relation.object]),
-            },
-        )  # fmt: skip
+        self.connection.execute(_INSERT, row)
         self.rebuild_edges(subject, object_)
 
     def restore(self, row: Mapping[str, Any]) -> None:
@@ -291,10 +288,10 @@ class Relations:
         )
         self.rebuild_edges(row["subject"], row["object"])
 
-    def remove(self, no: int, subject: int, object_: int) -> None:
+    def remove(self, relation: StoredRelation) -> None:
         """Delete a relation, with the edges that no other relation accounts for."""
-        self.connection.execute("DELETE FROM relation WHERE no = ?", (no,))
-        self.rebuild_edges(subject, object_)
+        self.connection.execute("DELETE FROM relation WHERE no = ?", (relation.no,))
+        self.rebuild_edges(relation.subject.id, relation.object.id)
 
     def remove_evidence(self, memories: Collection[int]) -> list[dict[str, Any]]:
         """Remove memories from the evidence of relations; delete those left without any.
