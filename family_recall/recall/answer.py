@@ -14,6 +14,7 @@ from family_recall.recall.candidates import Ranked
 from family_recall.recall.coverage import stated_facts
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
+from family_recall.recall.question.related import facts_of, related_confidence
 from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
 from family_recall.recall.ranking.distinct import without
 from family_recall.recall.ranking.features import INDEX
@@ -28,7 +29,6 @@ from family_recall.store.words import find_stems
 from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result
 from family_recall.types.answer import Change
 from family_recall.types.records import later
-from family_recall.types.relation_result import facts_of, related_confidence
 from family_recall.types.timeline import Period, periods
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock

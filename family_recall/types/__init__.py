@@ -5,6 +5,7 @@ from family_recall.types.answer import (
     Answer,
     Contribution,
     Rationale,
+    RelationResult,
     RepliedTo,
     Result,
     Status,
@@ -49,7 +50,6 @@ from family_recall.types.memory import (
     Remembered,
     Space,
 )
-from family_recall.types.relation_result import RelationResult
 from family_recall.types.request import (
     Affect,
     Filters,

@@ -11,7 +11,6 @@ import msgspec
 from family_recall.types.answer_text import html_of, lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.records import Record
-from family_recall.types.relation_result import RelationResult
 from family_recall.types.timeline import Period
 from family_recall.types.trace import Trace, prepared
 
@@ -44,6 +43,50 @@ class Contribution(msgspec.Struct, frozen=True, array_like=True):
         if self.feature in {"rrf_raw", "rrf_decayed"}:
             return f"rrf={self.amount:+.3f}"
         return f"{self.feature}*{self.weight:.2f}={self.amount:.3f}"
+
+
+class RelationResult(Record, frozen=True):
+    """One relation of an answer: *Leela* is *married to* *Vikram*.
+
+    ``answers`` says whether it answers the question by itself, and ``asked_for`` which of its
+    two ends was asked for; None where the question names both, or neither in particular. Other
+    relations tell how those that the question names belong together.
+    ``evidence`` are the doc_ids of memories that say so, of those the request may see;
+    ``confidence`` in [0, 1] is how sure the relation was stated; ``valid_from`` and
+    ``valid_until`` are ISO 8601, None where an end is open.
+    """
+
+    subject: str
+    relation: str
+    object: str
+    space_id: str = ""
+    confidence: float = 1.0
+    valid_from: str | None = None
+    valid_until: str | None = None
+    evidence: tuple[str, ...] = ()
+    answers: bool = False
+    asked_for: str | None = None
+
+    def __str__(self) -> str:
+        """Return it as a sentence reads: ``Leela lives in Pune (since 2021-06-01)``."""
+        dates = (("since", self.valid_from), ("until", self.valid_until))
+        notes = ", ".join(f"{word} {moment[:10]}" for word, moment in dates if moment)
+        text = f"{self.subject} {self.phrase} {self.object}"
+        return f"{text} ({notes})" if notes else text
+
+    @property
+    def phrase(self) -> str:
+        """The relation in words: ``OWNED BY`` for ``OWNED_BY``."""
+        return self.relation.replace("_", " ")
+
+    @property
+    def fact(self) -> tuple[str, str] | None:
+        """What it states, as key and value: ``("Leela lives in", "Pune")``; or None."""
+        if not self.answers or self.asked_for is None:
+            return None
+        if self.asked_for == self.subject:
+            return f"{self.phrase} {self.object}", self.subject
+        return f"{self.subject} {self.phrase}", self.object
 
 
 class Rationale(Record, frozen=True):

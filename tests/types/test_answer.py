@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from family_recall import Answer, FamilyRecall, Relation
-from family_recall.types.answer import Status
-from family_recall.types.relation_result import RelationResult
+from family_recall.types.answer import RelationResult, Status
 from tests.conftest import HOME, recall, remember
 
 KEY = "Where is the spare key?"

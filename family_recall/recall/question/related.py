@@ -33,6 +33,10 @@ MAX_PATH = 3
 """Relations on the longest path by which two are told to be related."""
 
 
+READING_CERTAINTY = 0.95
+"""How surely a question is understood to ask for a relation, where no word of it is left over."""
+
+
 class Found(NamedTuple):
     """A relation for an answer: whether it answers, and the end asked for."""
 
@@ -284,3 +288,23 @@ def _results(
             for row, _, _ in evidence[one.relation.no]
         },
     )
+
+
+def related_confidence(relations: Iterable[RelationResult]) -> float:
+    """Return how sure the best relation that answers is, in [0, 1]; 0 where none does."""
+    answering = (relation.confidence for relation in relations if relation.answers)
+    return READING_CERTAINTY * max(answering, default=0.0)
+
+
+def facts_of(relations: Iterable[RelationResult]) -> dict[str, str]:
+    """Collect what some relations state; several values of one key stand side by side.
+
+    >>> facts_of([RelationResult("Ann", "mother of", "Bo", answers=True, asked_for="Ann")])
+    {'mother of Bo': 'Ann'}
+    """
+    facts: dict[str, dict[str, None]] = {}
+    for relation in relations:
+        if relation.fact is not None:
+            key, value = relation.fact
+            facts.setdefault(key, {})[value] = None
+    return {key: ", ".join(values) for key, values in facts.items()}
