@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 
 from family_recall.encoders.base import Encoding
 
@@ -16,8 +15,6 @@ MAX_QUESTIONS = 32
 """Questions of one person; the least recently used are evicted. About 2.5 MB."""
 MAX_PEOPLE = 16
 """People with questions; those of the one who has not asked for longest are evicted."""
-
-_Questions = OrderedDict[tuple[str, bytes], Encoding]
 
 
 class QuestionCache:
@@ -28,10 +25,10 @@ class QuestionCache:
 
     def __init__(self, max_questions: int = MAX_QUESTIONS, max_people: int = MAX_PEOPLE) -> None:
         """Create an empty cache."""
-        self._max_questions = max_questions
-        self._max_people = max_people
-        self._by_person: OrderedDict[str, _Questions] = OrderedDict()
-        self._lock = threading.Lock()
+        self._max_questions, self._max_people = max_questions, max_people
+        # Both in the order of their last use.
+        self._by_person: dict[str, dict[tuple[str, bytes], Encoding]] = {}
+        self._lock = threading.RLock()
 
     def __len__(self) -> int:
         """Count the questions."""
@@ -42,28 +39,26 @@ class QuestionCache:
         """Return the encoding of a person's question, or None if it is not cached."""
         if person_id is None:
             return None
-        key = model_id, _digest(text)
         with self._lock:
-            questions = self._by_person.get(person_id)
-            if questions is None or key not in questions:
-                return None
-            questions.move_to_end(key)
-            self._by_person.move_to_end(person_id)
-            return questions[key]
+            encoding = self._by_person.get(person_id, {}).get((model_id, _digest(text)))
+            if encoding is not None:
+                self.put(person_id, model_id, text, encoding)
+        return encoding
 
     def put(self, person_id: str | None, model_id: str, text: str, encoding: Encoding) -> None:
         """Store the encoding of a person's question; nothing for somebody who is not known."""
         if person_id is None:
             return
+        key = model_id, _digest(text)
         with self._lock:
-            questions = self._by_person.setdefault(person_id, OrderedDict())
-            self._by_person.move_to_end(person_id)
-            questions[model_id, _digest(text)] = encoding
-            questions.move_to_end((model_id, _digest(text)))
+            questions = self._by_person.pop(person_id, {})
+            questions.pop(key, None)
+            self._by_person[person_id] = questions
+            questions[key] = encoding
             if len(questions) > self._max_questions:
-                questions.popitem(last=False)
+                del questions[next(iter(questions))]
             if len(self._by_person) > self._max_people:
-                self._by_person.popitem(last=False)
+                del self._by_person[next(iter(self._by_person))]
 
     def clear(self) -> None:
         """Delete everything."""
