@@ -174,12 +174,16 @@ def reciprocal_rank_fusion(
 
     Source: Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114.
     """
-    ids, which = np.unique(np.concatenate([run.ids for run in runs]), return_inverse=True)
-    shares = [1.0 / (rrf_k + np.arange(1.0, len(run) + 1)) for run in runs]
-    fused = np.bincount(which, np.concatenate(shares), len(ids))
+    share = 1.0 / (rrf_k + np.arange(1.0, 1 + max(map(len, runs))))
+    shares = np.concatenate([share[: len(run)] for run in runs])
+    ids = np.concatenate([run.ids for run in runs])
+    order = ids.argsort(kind="stable")
+    ids = ids[order]
+    first = np.append(ids[:1] == ids[:1], ids[1:] != ids[:-1]).nonzero()[0]  # of each id
+    fused = np.add.reduceat(shares[order], first)
     best = (-fused).argsort(kind="stable")[:limit]  # ties by id, as `ids` ascends
     return Pool(
-        ids=ids[best],
+        ids=ids[first[best]],
         rrf=fused[best].astype(np.float32),
         runs={run.source: run for run in runs},
         graph=graph,

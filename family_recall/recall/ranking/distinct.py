@@ -6,7 +6,8 @@ candidate represents its copies, and the answer lists them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -132,13 +133,15 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         return ranking
 
     def pick() -> Ranking:
-        similarity: FloatArray | None = None
+        similarity: Callable[[int], FloatArray]
+        bodies = np.zeros((n, 0), np.float32)
         if context.model_id is not None:
             ids = ranking.rows.ids
             bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
-            similarity = inner_products(bodies, bodies)
-        if similarity is None or not similarity.diagonal().all():  # one has no vector
-            similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)]
+        if bodies.any(axis=1).all():
+            similarity = partial(_cosines, bodies)
+        else:  # one has no vector
+            similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)].__getitem__
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
@@ -188,7 +191,11 @@ def _below_what_they_follow(
 
 
 def maximal_marginal_relevance(
-    relevance: FloatArray, similarity: FloatArray, *, mmr_lambda: float, top_k: int
+    relevance: FloatArray,
+    similarity: Callable[[int], FloatArray],
+    *,
+    mmr_lambda: float,
+    top_k: int,
 ) -> list[int]:
     """Pick memories that are relevant and unlike the ones already picked.
 
@@ -197,7 +204,7 @@ def maximal_marginal_relevance(
 
     Args:
         relevance: Shape (n,), in [0, 1].
-        similarity: Shape (n, n), cosine in [−1, 1].
+        similarity: Returns the cosines (n,), in [−1, 1], of a row with all.
         mmr_lambda: λ, in [0, 1].
         top_k: Picks wanted; at most n come back.
 
@@ -213,20 +220,26 @@ def maximal_marginal_relevance(
 
     >>> relevance = np.array([0.90, 0.89, 0.60])
     >>> similarity = np.array([[1.0, 0.95, 0.1], [0.95, 1.0, 0.1], [0.1, 0.1, 1.0]])
-    >>> maximal_marginal_relevance(relevance, similarity, mmr_lambda=0.7, top_k=3)
+    >>> maximal_marginal_relevance(relevance, similarity.__getitem__, mmr_lambda=0.7, top_k=3)
     [0, 2, 1]
     """
     if not 0.0 <= mmr_lambda <= 1.0:
         raise ValueError(f"mmr_lambda must be in [0, 1], got {mmr_lambda}")
-    gain = (mmr_lambda * relevance).astype(np.float64)
-    gain_after = gain - (1.0 - mmr_lambda) * similarity.astype(np.float64)
-    picks: list[int] = []
-    for _ in range(min(top_k, len(gain))):
+    relevant = (mmr_lambda * relevance).astype(np.float64)
+    gain, picks = relevant, list[int]()
+    for _ in range(min(top_k, len(relevant))):
         pick = int(gain.argmax())
-        gain = np.minimum(gain, gain_after[pick]) if picks else gain_after[pick]
+        gain_after = relevant - (1.0 - mmr_lambda) * similarity(pick).astype(np.float64)
+        gain = np.minimum(gain, gain_after) if picks else gain_after
         gain[pick] = -np.inf
         picks.append(pick)
     return picks
+
+
+def _cosines(bodies: FloatArray, row: int) -> FloatArray:
+    """Return the cosines of one of some unit rows with all, on one thread: vecdot asks no BLAS."""
+    cosines: FloatArray = np.vecdot(bodies, bodies[row])
+    return cosines
 
 
 def word_jaccard(rows: Rows) -> FloatArray:

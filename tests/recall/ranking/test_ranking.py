@@ -157,7 +157,7 @@ def test_mmr_agrees_with_the_formula(n: int, lam: float, k: int, seed: int) -> N
     rows = drawn.standard_normal((n, 4))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     similarity = rows @ rows.T
-    picks = maximal_marginal_relevance(relevance, similarity, mmr_lambda=lam, top_k=k)  # type: ignore[arg-type]  # more exact
+    picks = maximal_marginal_relevance(relevance, similarity.__getitem__, mmr_lambda=lam, top_k=k)  # type: ignore[arg-type]  # more exact
 
     assert picks == naive_mmr(relevance, similarity, lam, k)  # type: ignore[arg-type]  # more exact
     assert lam < 1.0 or picks == np.argsort(-relevance, kind="stable")[:k].tolist()
@@ -169,9 +169,11 @@ def test_two_notes_about_one_flight_make_room_for_the_cake() -> None:
     similarity = np.array([[1.0, 0.95, 0.1], [0.95, 1.0, 0.1], [0.1, 0.1, 1.0]], np.float32)
 
     assert naive_mmr(relevance, similarity, 0.7, 3) == [0, 2, 1]
-    assert maximal_marginal_relevance(relevance, similarity, mmr_lambda=0.7, top_k=3) == [0, 2, 1]
+    assert maximal_marginal_relevance(
+        relevance, similarity.__getitem__, mmr_lambda=0.7, top_k=3
+    ) == [0, 2, 1]
     with pytest.raises(ValueError, match="mmr_lambda"):
-        maximal_marginal_relevance(relevance, similarity, mmr_lambda=1.5, top_k=3)
+        maximal_marginal_relevance(relevance, similarity.__getitem__, mmr_lambda=1.5, top_k=3)
 
 
 def test_diversity_keeps_near_duplicates_apart(path: Path) -> None:
