@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,9 +80,8 @@ def feedback(
     question: str,
     doc_id: str,
     accepted: bool | None,
-    person_id: str,
-    space_id: str | None,
     weight: float,
+    **context: Any,
 ) -> Output:
     """Record whether a memory was what a question wanted; the person's weights learn from it.
 
@@ -97,9 +96,9 @@ def feedback(
     """
     if accepted is None:
         raise click.UsageError("was it what the question wanted? Add --accept or --reject")
-    ctx = fr.RecallContext(person_id=person_id, space_id=space_id)
+    ctx = fr.RecallContext(**context)
     home.warmup()
-    doc_id = home.memories.ids(person_id).find(doc_id)
+    doc_id = home.memories.ids(ctx.person_id).find(doc_id)
     done = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
     if not done.kept:
         return Output(done.to_json(), [f"Not stored: {done.why}."])

@@ -144,8 +144,8 @@ def _cell(value: object) -> str:
 )
 @option("--confidence", "NUMBER", "0 to 1", default=1.0)
 @option("--evidence", "MEMORY_ID", "a memory there that says so", multiple=True)
-@option("--since", "WHEN", "when it began to hold", absent="always")
-@option("--until", "WHEN", "when it ceased to hold", absent="still holds")
+@option("--since", "WHEN", "when it began to hold", name="valid_from", absent="always")
+@option("--until", "WHEN", "when it ceased to hold", name="valid_until", absent="still holds")
 @field_option(MEMORY_FIELDS["band"])
 @field_option(MEMORY_FIELDS["guardians_of"])
 @click.option("--new", is_flag=True, help="names that are like known ones are meant as they are")
@@ -155,8 +155,6 @@ def relate(
     triple: tuple[str, ...],
     person_id: str | None,
     space_id: str | None,
-    since: dt.datetime | None,
-    until: dt.datetime | None,
     new: bool,
     as_of: dt.datetime | None,
     **fields: Any,
@@ -181,10 +179,7 @@ def relate(
         if not new:
             _check_names(home, subject, object_)
         fields["evidence"] = tuple(map(known.find, fields["evidence"]))
-        stated = fr.Relation(
-            subject, relation, object_, space_id or DEFAULT_SPACE,
-            valid_from=since, valid_until=until, **fields,
-        )  # fmt: skip
+        stated = fr.Relation(subject, relation, object_, space_id or DEFAULT_SPACE, **fields)
         home.relations.add(stated)
         relations = [stated]
     else:

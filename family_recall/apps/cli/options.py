@@ -95,7 +95,7 @@ def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[s
     }
 
 
-_AHEAD = frozenset(("expires", "until", "valid_until"))
+_AHEAD = frozenset(("expires", "valid_until"))
 """Options whose moment is most often to come."""
 
 

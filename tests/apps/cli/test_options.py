@@ -85,4 +85,4 @@ def test_an_hour_ahead_is_today_until_it_is_over(hour: int, day: int) -> None:
     coming = dt.datetime(2026, 11, 1, 18, tzinfo=dt.UTC) + dt.timedelta(days=day - 1)
 
     for words in ("Friday at 6 pm", "on friday at 18:00"):
-        assert InWords(words).moment(dt.UTC, Region(), name="until", now=now) == coming
+        assert InWords(words).moment(dt.UTC, Region(), name="valid_until", now=now) == coming
