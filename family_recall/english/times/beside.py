@@ -17,7 +17,6 @@ from .grammar import (
     argument_at,
     is_somebody,
     main_day_at,
-    phrase_at,
     reads,
     table_class,
     word_class,
@@ -32,26 +31,9 @@ _UNREAD = frozenset("last next other second few couple same following previous".
 
 
 def _anchor_day_at(s: Sentence, i: int) -> tuple[Phrase, int] | None:
-    """Read the day that another is counted from: *Easter*, *5 May*, *the rehearsal last Friday*."""
-    day = _event_day_at(s, i) or main_day_at(s, i)
+    """Read the day that another is counted from: *Easter*, *5 May*."""
+    day = main_day_at(s, i)
     return (day, day.last) if day and day.fixed else None
-
-
-def _event_day_at(s: Sentence, i: int) -> Phrase | None:
-    """Read *the rehearsal last Friday*: some event by the one day named behind it."""
-    if not (s.word(i) in lex.OWNERS | {"the", "a", "an"} or s.at(i).possessive):
-        return None
-    for j in range(i + 1, i + 6):
-        day = phrase_at(s, j)
-        if day:
-            day = choose(s, day) if day.grain == "weekday" else day
-            if day.grain not in {"day", "weekday"} or day.fixed is None:
-                return None
-            single = day.fixed.end - day.fixed.start == DAY and not day.article
-            return day._replace(certainty=min(day.certainty, 0.7)) if single and j > i + 1 else None
-        if not s.word(j).isalpha() or (s.word(j) in lex.FOLLOWERS and s.word(j) != "on"):
-            return None
-    return None
 
 
 def _period_at(s: Sentence, i: int) -> tuple[Phrase, int] | None:

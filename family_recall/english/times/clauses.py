@@ -168,7 +168,7 @@ def _opened(s: Sentence, i: int, j: int, side: str) -> Phrase | None:
         return phrase and _led(phrase, i, side)
     either = s.reads(i - 2, OPENING, _JOINING)
     name = phrase.bare and not context.is_time(s, i, phrase, side)
-    if either or name or _asks_how_long(s, i, side):
+    if either or name:
         return _led(phrase, i, side, grain="nothing")
     tense = _tense_of_side(s, i, phrase, side)
     if phrase.main_day is not None and side in {"since", "before", "after"}:
@@ -194,17 +194,6 @@ def _tense_of_side(s: Sentence, i: int, phrase: Phrase, side: str) -> Tense:
         return "future"
     due = side == "before" and tense == "present" and not _DUE.isdisjoint(s.words[:i])
     return "future" if due else tense
-
-
-def _asks_how_long(s: Sentence, i: int, side: str) -> bool:
-    """Whether the question is for a length: *how many days until Christmas*."""
-    before = s.words_before(i, 8)
-    if "how" not in before or side == "after":
-        return False
-    what, of_what = [*before[before.index("how") + 1 :], "", ""][:2]
-    if what == "long":
-        return "did" not in before
-    return what == "many" and (of_what in UNITS or of_what in {"sleeps", "nights"})
 
 
 def _around(s: Sentence, i: int) -> Phrase | None:

@@ -18,10 +18,6 @@ _NUMERIC_DATE = re.compile(
     r"(?P<y>[0-9]{4})[-/.](?P<m>[0-9]{1,2})[-/.](?P<d>[0-9]{1,2})"
     r"|([0-9]{1,2})([-/.])([0-9]{1,2})\5([0-9]{4})"
 )
-_NUMBERED_BY_YEAR = frozenset(
-    "trip trips holiday holidays vacation vacations wedding photos pictures tax taxes budget "
-    "calendar census marathon olympics election reunion".split()
-)
 _MARKERS = frozenset(
     "on since before after until till by from around of between and the to".split()
 )
@@ -223,11 +219,7 @@ def _nth(m: Match, days: Days) -> Phrase | None:
 
 @reads("YEAR")
 def _year(m: Match, year: int) -> Phrase:
-    """Read *2023*, and *our 2023 holiday* without a preposition."""
-    numbered = m.s.word(m.last) in _NUMBERED_BY_YEAR and m.s.ends_at(m.last + 1)
-    owned = numbered and m.before in lex.OWNERS | {"the"}
-    phrase = m.means("year", cal.months_from(year, 1, 12), 0.85 if owned else 0.95)
-    return phrase._replace(bare=not owned)
+    return m.means("year", cal.months_from(year, 1, 12))._replace(bare=True)
 
 
 @reads("DECADE")
