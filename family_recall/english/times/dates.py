@@ -270,20 +270,17 @@ def _dated_weekday(m: Match, _days: Repeat, date: Phrase) -> Phrase | None:
     return date._replace(first=m.first, repeat=repeat)
 
 
-@reads("MONTH", "WEEKDAY", "weekend")
+@reads("MONTH", "WEEKDAY", "SEASON", "weekend")
 def _name(m: Match, *_: object) -> Phrase | None:
     """Read *March*, *Friday*, *weekend*: the one that the tense or a frame tells."""
     repeat, grain = repeat_of(m.s, m.s.word(m.first))
     return m.repeats(grain, repeat) if repeat else None
 
 
-@reads("SEASON", "SEASON YEAR")
-def _season(m: Match, name: str, year: int | None = None) -> Phrase:
-    """Read *summer*, *summer 2023*; a winter counts by its December."""
+@reads("SEASON YEAR")
+def _season(m: Match, name: str, year: int) -> Phrase:
+    """Read *summer 2023* and *the winter of 2022/23*; a winter counts by its December."""
     number, south = lex.SEASONS[name], m.s.south
-    if year is None:
-        seasons = cal.yearly(lambda year: [cal.season(year, number, south=south)])
-        return m.repeats("season", seasons)
     spans_years = number == (1 if south else 3)
     fixed = cal.season(year, number, south=south)
     return m.means("season", fixed, 0.7 if spans_years else 0.95)

@@ -81,8 +81,6 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
         tense = _tense_of(tokens, at)
         if tense == "present":
             return _tense_of_present(tokens, at, first)
-        if tense == "future" and tokens[at].word in _ADVISING and _is_perfect(tokens, at, first):
-            return "past"  # "where should we have gone"
         if tense:
             return tense
     for at in range(last, min(len(tokens), last + _REACH)):
@@ -139,17 +137,8 @@ def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:
             return "past"  # "have we been"
     if tokens[at].word in _ALLOWING and tokens[at + 1].word in {"we", "i"}:
         # "could we go", but not "could you remind me"
-        return "past" if _is_perfect(tokens, at, first) else "future"
+        return "future"
     return "present"
-
-
-def _is_perfect(tokens: Sequence[Token], at: int, first: int) -> bool:
-    """Whether *should* or *could* at a token is followed by *have gone*."""
-    words = [token.word for token in tokens[at + 1 : first]]
-    if "have" not in words:
-        return False
-    done = words[words.index("have") + 1 :][:1]
-    return any(word in _PERFECT | _PARTICIPLES or _ED.fullmatch(word) for word in done)
 
 
 def _tense_of(tokens: Sequence[Token], at: int) -> Tense | None:
