@@ -257,7 +257,7 @@ class Maintenance(Part):
         """
         in_use = (self._engine.models.embedder_id(), self._engine.models.static_id())
         with self._engine.store.reading() as reading:
-            return reading.pending_vectors.counts(
+            return reading.vectors.n_pending(
                 model_id for model_id in in_use if model_id is not None
             )
 

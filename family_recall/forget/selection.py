@@ -100,7 +100,7 @@ def plan(
     return ForgetPlan(
         doc_ids=tuple(doc_id for _, doc_id in choice.memories),
         n_versions=len(choice.versions),
-        neighbours=len(tables.versions.having_as_context(choice.ids)),
+        neighbours=len({*tables.versions.with_following(choice.ids)} - {*choice.ids}),
         by_space=dict(Counter(space_id for space_id, _ in choice.memories)),
         held_back=choice.held_back,
         examples=tuple(

@@ -22,9 +22,9 @@ from family_recall.recall.ranking.ranker import contributions
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
-from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow
 from family_recall.store.memory_queries import Rows
+from family_recall.store.scope_sql import among
 from family_recall.store.words import find_stems
 from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result
 from family_recall.types.answer import Change

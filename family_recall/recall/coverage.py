@@ -13,8 +13,8 @@ from family_recall.english.kinship import KINSHIP_ROLES
 from family_recall.english.text import normalise
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.bm25 import covers, question_weights
-from family_recall.store.ids import among
 from family_recall.store.memories import MemoryRow, epoch_s
+from family_recall.store.scope_sql import among
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray, parse_moment
 

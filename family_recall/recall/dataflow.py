@@ -16,9 +16,9 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
 from family_recall.english import Question
 from family_recall.store.graph import Entity
-from family_recall.store.ids import among
 from family_recall.store.memory_queries import Rows
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.scope_sql import among
+from family_recall.store.transaction import Snapshot
 from family_recall.store.word_search import WordStatistics
 from family_recall.types import (
     BoolArray,

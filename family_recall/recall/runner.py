@@ -16,7 +16,7 @@ from family_recall.recall.dataflow import Profile, Ranking, Run
 from family_recall.recall.gate import Admitted, Gate
 from family_recall.recall.ranking.features import RANKED_BY, is_served
 from family_recall.recall.ranking.profiles import requested_profile
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import (
     Admission,
     RecallRequest,

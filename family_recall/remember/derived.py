@@ -12,17 +12,14 @@ import functools
 import hashlib
 from collections.abc import Iterable
 
-from family_recall import english
 from family_recall.english import BITS_VERSION, bits_of
 from family_recall.english.identifiers import RULES_VERSION, identifiers_in
 from family_recall.english.times import times_mentioned
 from family_recall.errors import InvalidMemoryError
-from family_recall.store.identifiers import Texts
-from family_recall.store.memories import MentionedTime, NewMemory, epoch_s
+from family_recall.store.memories import MemoryRow, MentionedTime, NewMemory, epoch_s
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Memory, Region
-from family_recall.types.understanding import Identifier
 
 INFO_KEY = "derived"
 _TIMES_VERSION = "1"
@@ -43,29 +40,32 @@ def upgrade(store: Store) -> None:
 
 def derive_all(writing: WriteTransaction, region: Region) -> None:
     """Read the texts of every memory of a file again, superseded ones too."""
-    for memory_id, said_s, texts in writing.texts():
-        writing.put_cues(memory_id, bits_of(texts.text, texts.fact_key))
-        derive(writing, memory_id, texts, said_s, region)
+    for row in writing.load_rows(writing.every_id()):
+        said_s = row.recorded_s if row.occurred_s is None else row.occurred_s
+        derive(writing, row.id, row, said_s, region)
     writing.put_info(INFO_KEY, _version(writing.zone, region))
 
 
 def derive(
-    writing: WriteTransaction, memory_id: int, views: Memory | Texts, said_s: float, region: Region
+    writing: WriteTransaction,
+    memory_id: int,
+    memory: Memory | MemoryRow,
+    said_s: float,
+    region: Region,
 ) -> None:
-    """Store the identifiers of a memory, and the times that it mentions."""
-    writing.put_identifiers(memory_id, identifiers_of(views))
-    texts = (views.title, views.text, views.summary)
-    writing.put_times(memory_id, _times_of(texts, said_s, writing.zone, region))
-
-
-def identifiers_of(views: Memory | Texts) -> tuple[Identifier, ...]:
-    """Find the identifiers in a memory's views, its link, and its fact.
+    """Store the cues and identifiers of a memory, and the times that it mentions.
 
     A fact is read as *invoice number 4711*, so that its key says what its value is.
     """
-    fact = views.fact_value and f"{(views.fact_key or '').replace('_', ' ')} {views.fact_value}"
-    parts = (views.title, views.text, views.summary, fact)
-    return identifiers_in([part for part in parts if part], url=views.url)
+    texts = [part for part in (memory.title, memory.text, memory.summary) if part]
+    key = (memory.fact_key or "").replace("_", " ")
+    fact = [f"{key} {memory.fact_value}"] if memory.fact_value else []
+    writing.put_derived(
+        memory_id,
+        bits_of(memory.text, memory.fact_key),
+        identifiers_in([*texts, *fact], url=memory.url),
+        _times_of(texts, said_s, writing.zone, region),
+    )
 
 
 def _version(zone: dt.tzinfo, region: Region) -> str:
@@ -74,7 +74,7 @@ def _version(zone: dt.tzinfo, region: Region) -> str:
 
 
 def _times_of(
-    texts: Iterable[str | None], said_s: float, zone: dt.tzinfo, region: Region
+    texts: Iterable[str], said_s: float, zone: dt.tzinfo, region: Region
 ) -> tuple[MentionedTime, ...]:
     """Find the times that some texts of one memory mention, said at a moment in epoch seconds."""
     try:
@@ -84,7 +84,6 @@ def _times_of(
     times = {
         MentionedTime(mention.start.timestamp(), mention.end.timestamp(), mention.certainty)
         for text in texts
-        if text
         for mention in times_mentioned(
             text,
             said_at=said_at,
@@ -118,13 +117,12 @@ def prepare(
         memory=memory,
         # From the content and the clock, so that it reveals nothing about other spaces.
         doc_id=memory.doc_id or _digest(hashed, repr(recorded_s).encode()).hex(),
+        recorded_s=recorded_s,
         occurred_at=memory.occurred_at.isoformat() if memory.occurred_at else None,
         occurred_s=epoch_s(memory.occurred_at, zone),
         valid_from_s=start,
         valid_until_s=end,
         header=header_of(memory, zone, author_name),
-        author_name=author_name,
-        cues=english.bits_of(memory.text, memory.fact_key),
         content_hash=hashed,
     )
 

@@ -16,8 +16,7 @@ from family_recall.errors import InvalidMemoryError, ModelError, StoreFullError
 from family_recall.store.passages import as_read
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
-from family_recall.store.vector_tables import NewPassages, NewVector, Role
-from family_recall.store.vector_writing import ToEmbed
+from family_recall.store.vectors import NewVector, Role, ToEmbed
 from family_recall.types.aliases import CountCallback
 
 log = logging.getLogger("family_recall")
@@ -48,7 +47,7 @@ class Embedding:
             StoreFullError: If there is no room for them; the memories stay.
         """
         with self.store.reading() as reading:
-            pending = reading.pending_vectors.texts(ids)
+            pending = reading.vectors.to_embed(ids)
         try:
             self._embed_with_threads(encoder, pending, "embedder")
         except StoreFullError:
@@ -64,7 +63,7 @@ class Embedding:
         done = after = 0
         while True:
             with self.store.reading() as reading:
-                waiting = reading.pending_vectors.after(
+                waiting = reading.vectors.pending_after(
                     after, encoder.model_id, self._at_once(encoder)
                 )
             if not waiting:
@@ -93,9 +92,7 @@ class Embedding:
             batch = waiting[start : start + at_once]
             rows = _encoded(encoder, batch, self.yield_to_recalls, mapped)
             with self.store.writing() as writing:
-                writing.vectors.add(
-                    encoder.model_id, encoder.dim, encoder.token_dim, rows, role=role
-                )
+                _write(writing, encoder, rows, role)
 
     def _at_once(self, encoder: Encoder) -> int:
         batch_size = batch_size_of(encoder)
@@ -106,11 +103,18 @@ class Embedding:
 def embed_at_once(writing: WriteTransaction, static: Encoder) -> None:
     """Make the static vectors of a transaction's new memories; if that fails, they are pending."""
     try:
-        rows = _encoded(static, writing.pending_vectors.texts(writing.changed))
-        writing.vectors.add(static.model_id, static.dim, static.token_dim, rows, role="static")
+        rows = _encoded(static, writing.vectors.to_embed(writing.changed))
+        _write(writing, static, rows, "static")
     except (ModelError, InvalidMemoryError) as error:
         log.warning("static vectors are pending: %s", type(error).__name__)
         log.debug("static vectors are pending", exc_info=error)
+
+
+def _write(
+    writing: WriteTransaction, encoder: Encoder, rows: Sequence[NewVector], role: Role
+) -> None:
+    model = writing.vectors.register(encoder.model_id, encoder.dim, encoder.token_dim, role)
+    writing.vectors.add(model, rows)
 
 
 def embedded_text(row: ToEmbed) -> str:
@@ -156,10 +160,5 @@ def _vectors_of(row: ToEmbed, encodings: Iterator[Encoding]) -> NewVector:
         body.pooled,
         np.concatenate([body.tokens, *(view.tokens for view in views.values())]),
         {name: view.pooled for name, view in views.items()},
-        NewPassages(
-            tuple(passage.pooled for passage in passages),
-            tuple(passage.tokens for passage in passages),
-        )
-        if passages
-        else None,
+        [(passage.pooled, passage.tokens) for passage in passages],
     )

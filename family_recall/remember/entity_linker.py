@@ -122,7 +122,7 @@ class EntityLinker:
     ) -> None:
         mention = (entity, "mention", self._config.mention_weight)
         for alias in aliases:
-            for memory, text in self._writing.naming(partition, alias):
+            for memory, text in self._writing.words.with_phrase(partition, alias):
                 if alias in self._names_in(text, partition, space_id):
                     self._writing.edge_buffer.add_mentions(memory, [mention])
 

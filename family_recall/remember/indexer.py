@@ -81,7 +81,6 @@ class Indexer(Embedding):
         for memory in writer.admitted(memories, person_id, now_s):
             outcomes.append(writer.write(memory, now_s))
             self.yield_to_recalls()
-        writing.write_new()
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
@@ -105,7 +104,7 @@ class Indexer(Embedding):
         writing.clear_derived()
         derive_all(writing, self.store.region)
         writer = self.writer(writing)
-        for stored in writing.every_memory():
+        for stored in writing.load(writing.every_id()):
             writer.index_again(stored)
         writing.relations.add_all_edges()
 
@@ -146,13 +145,13 @@ def reembed(
     dropped: tuple[str, ...] = ()
     if drop_others and not missing:
         with store.writing() as writing:
-            dropped = writing.vectors.drop_other_models(model_id)
+            dropped = writing.vectors.drop_others(model_id)
     return Reembedded(model_id, made, missing, dropped)
 
 
 def _n_pending(store: Store, model_id: str) -> int:
     with store.reading() as reading:
-        return reading.pending_vectors.count(model_id)
+        return reading.vectors.n_pending([model_id])[model_id]
 
 
 def _counting(progress: ProgressCallback, before: int, total: int) -> Callable[[int], None]:

@@ -20,8 +20,6 @@ from family_recall.types import Hidden, Memory, Region, Remembered
 class MemoryWriter:
     """Writes memories, their redacted views, words, identifiers, times, entities and edges.
 
-    A person, a partition and an entity are looked up once.
-
     Attributes:
         linker: The entities of the file, as this transaction knows them.
     """
@@ -64,7 +62,7 @@ class MemoryWriter:
             memory.space_id, memory.band, memory.guardians_of
         )
         if memory.doc_id is None:
-            same = writing.same_content(partition, memory.space_id, new.content_hash)
+            same = writing.same_content(partition, new.content_hash)
             if same is not None:
                 return Remembered(same, "duplicate")
         old = writing.current(memory.space_id, new.doc_id)
@@ -72,12 +70,12 @@ class MemoryWriter:
             if writing.content_hash(old.id) == new.content_hash:
                 return Remembered(new.doc_id, "unchanged")
             writing.supersede(old, now_s, self._next_weight)
-        self._insert(partition, new, now_s)
+        self._insert(partition, new)
         for view in writing.partitions.views_of(memory.space_id):
             with_id = dataclasses.replace(memory, doc_id=new.doc_id)
             self._write_view(with_id, now_s, view)
         if old is not None:
-            self._cover_history(memory.space_id, new.doc_id)
+            writing.raise_bands(memory.space_id, new.doc_id)
         return Remembered(new.doc_id, "created" if old is None else "updated")
 
     def withdraw(self, space_id: str, doc_id: str, now_s: float) -> None:
@@ -109,7 +107,6 @@ class MemoryWriter:
             copy = writing.current(hidden.space_id, doc_id, view.no)
             if copy is not None and original.superseded_s is not None:
                 writing.supersede(copy, original.superseded_s, self._next_weight)
-        writing.write_new()
 
     def index_again(self, stored: StoredMemory) -> NewMemory:
         """Derive the words, entities and edges of a stored memory from its text."""
@@ -122,12 +119,12 @@ class MemoryWriter:
     def restore(self, stored: Sequence[StoredMemory]) -> None:
         """Derive everything of some memories whose rows alone are there."""
         for memory in stored:
-            self._derive(memory.id, self.index_again(memory), memory.recorded_s)
+            self._derive(memory.id, self.index_again(memory))
         for memory in stored:
-            self._cover_history(memory.memory.space_id, memory.memory.doc_id or "")
+            self._writing.raise_bands(memory.memory.space_id, memory.memory.doc_id or "")
 
     def _prepared(self, memory: Memory, now_s: float) -> NewMemory:
-        author_name = self._writing.authors.name_of(memory.author)
+        author_name = self._writing.household.name_of(memory.author)
         return prepare(memory, now_s, self._writing.zone, author_name)
 
     def _write_view(self, memory: Memory, now_s: float, view: RedactedView) -> None:
@@ -144,22 +141,16 @@ class MemoryWriter:
             partition = writing.partitions.find_or_create(
                 memory.space_id, memory.band, memory.guardians_of, view.no
             )
-            self._insert(partition, new, now_s, view.no)
+            self._insert(partition, new, view.no)
 
-    def _insert(self, partition: int, new: NewMemory, now_s: float, view: int = 0) -> None:
-        memory_id, place = self._writing.insert(partition, new, now_s, view=view)
-        self._derive(memory_id, new, now_s)
+    def _insert(self, partition: int, new: NewMemory, view: int = 0) -> None:
+        memory_id, place = self._writing.insert(partition, new, view=view)
+        self._derive(memory_id, new)
         self._add_edges(memory_id, new.memory, place)
 
-    def _derive(self, memory_id: int, new: NewMemory, recorded_s: float) -> None:
-        said_s = recorded_s if new.occurred_s is None else new.occurred_s
-        derive(self._writing, memory_id, new.memory, said_s, self._region)
+    def _derive(self, memory_id: int, new: NewMemory) -> None:
+        derive(self._writing, memory_id, new.memory, new.said_s, self._region)
 
     def _add_edges(self, memory_id: int, memory: Memory, place: Place) -> None:
         self._writing.edge_buffer.add_neighbours(memory_id, place, self._next_weight)
         self.linker.link(memory_id, memory.space_id, memory.author, memory.text)
-
-    def _cover_history(self, space_id: str, doc_id: str) -> None:
-        """Move earlier versions of a memory into its band, where theirs was more open."""
-        self._writing.write_new()
-        self._writing.changed += self._writing.raise_bands(space_id, doc_id)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from family_recall.remember.derived import header_of, prepare
 from family_recall.remember.entity_linker import EntityLinker
 from family_recall.store.memories import StoredMemory
-from family_recall.store.new_memories import batches
 from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Person
 
@@ -26,9 +25,9 @@ def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None
     if name_before == person.name:
         household.put_person(person)
     else:
-        memories = writing.authors.memories_of(person.person_id)
+        memories = writing.authored_by(person.person_id)
         _index_again(writing, memories, lambda: household.put_person(person))
-        writing.vectors.clear(memories)
+        writing.vectors.remove(memories)
     if before != person:
         linker.rename(person)
 
@@ -46,31 +45,27 @@ def remove(
         for stored in _intact(writing, memories):
             memory = dataclasses.replace(stored.memory, author=author)
             new = prepare(memory, stored.recorded_s, writing.zone, author)
-            writing.authors.put_author(stored.id, author, new.content_hash)
+            writing.put_author(stored.id, author, new.content_hash)
         writing.partitions.remove_for_guardians_of(person_id)
         writing.household.remove_person(person_id)
 
     _index_again(writing, memories, change)
     if author is None:
-        writing.vectors.clear(memories)
+        writing.vectors.remove(memories)
 
 
 def _index_again(
     writing: WriteTransaction, memories: list[int], change: Callable[[], None]
 ) -> None:
     """Index the words of memories again after a change of names."""
-    affected = list(writing.authors.with_following(memories))
-    for batch in affected:
-        writing.words.remove(batch)
+    affected = writing.versions.with_following(memories)
+    writing.words.remove(affected)
     change()
-    writing.authors.clear()
     for stored in _intact(writing, memories):
         header = header_of(stored.memory, writing.zone, stored.author_name)
-        writing.authors.put_header(stored.id, header)
-    for batch in affected:
-        writing.words.add(batch)
+        writing.put_header(stored.id, header)
+    writing.words.add(affected)
 
 
 def _intact(writing: WriteTransaction, memories: list[int]) -> Iterator[StoredMemory]:
-    for batch in batches(memories):
-        yield from (stored for stored in writing.load(batch) if stored.intact)
+    return (stored for stored in writing.load(memories) if stored.intact)

@@ -10,8 +10,8 @@ import numpy as np
 
 from family_recall.store.file import sql
 from family_recall.store.graph import Entity
-from family_recall.store.ids import in_scope
 from family_recall.store.reader import Reader
+from family_recall.store.scope_sql import in_scope
 from family_recall.types import FloatArray, IdArray, Scope
 
 _ALIASES_READ = 2000

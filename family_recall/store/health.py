@@ -12,7 +12,7 @@ from pathlib import Path
 import apsw
 import numpy as np
 
-from family_recall.store import vector_tables
+from family_recall.store import vectors
 from family_recall.store.file import checksums, damage, sql
 from family_recall.store.file.damage import RECORDS, SETTINGS
 from family_recall.store.file.schema import (
@@ -25,7 +25,7 @@ from family_recall.store.file.schema import (
     words_table,
 )
 from family_recall.store.passages import passages
-from family_recall.store.vector_tables import PASSAGE, Model
+from family_recall.store.vectors import PASSAGE, Model
 from family_recall.store.word_index import vocabulary
 from family_recall.store.words import ENTRY_BYTES, row_words, split, stem_number
 from family_recall.types import IdArray
@@ -103,7 +103,7 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
         findings = _word_findings(connection)
     except _UNREADABLE as error:
         findings = [Finding("words", f"cannot be read: {error}", derived=True)]
-    for model in vector_tables.models(connection):
+    for model in vectors.models(connection):
         check = functools.partial(_vector_problem, model)
         findings.append(_derived(f"vectors of {model.model_id}", check, connection))
     for rule in _RULES:

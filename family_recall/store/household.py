@@ -69,6 +69,11 @@ class Household:
         )
         return None if row is None else Person(person_id, row[0], tuple(json.loads(row[1])))
 
+    def name_of(self, author: str | None) -> str | None:
+        """Return the name of the person whom an author is, or the author as heard."""
+        person = None if author is None else self.person(author)
+        return author if person is None else person.name
+
     def put_person(self, person: Person) -> None:
         """Add or change a person."""
         self.connection.execute(

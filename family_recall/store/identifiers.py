@@ -14,29 +14,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import apsw
 import numpy as np
 
 from family_recall.store.file import sql
 from family_recall.store.file.schema import partition_of
-from family_recall.store.ids import Hits
-from family_recall.store.scope_sql import Condition
+from family_recall.store.scope_sql import Condition, Hits
 from family_recall.types.understanding import Identifier
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """The texts of a memory in which identifiers are found."""
-
-    title: str | None
-    text: str
-    summary: str | None
-    url: str | None
-    fact_key: str | None
-    fact_value: str | None
-
 
 WHOLE, PART = 1.0, 0.5
 """Scores of a memory that holds an identifier whole, and of one that holds it in part."""

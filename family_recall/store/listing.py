@@ -76,7 +76,7 @@ class Listings:
     def load(self, ids: IdArray, scope: Scope) -> list[StoredMemory]:
         """Load the current ones of some memories, in the order of ``ids``; filters do not count."""
         condition = scope_sql.every(_CURRENT, _in_scope(scope))
-        return memories.load_ids(self.connection, ids, condition, self.zone)
+        return memories.load_ids(self.connection, ids, self.zone, condition)
 
     def versions_of(self, doc_id: str, scope: Scope) -> list[StoredMemory]:
         """Load every version of a memory that is in scope, the newest first."""

@@ -13,7 +13,6 @@ import apsw
 
 from family_recall.store import scope_sql
 from family_recall.store.file import checksums, sql
-from family_recall.store.words import Words
 from family_recall.types import (
     IdArray,
     Memory,
@@ -84,22 +83,25 @@ class StoredMemory:
 
 
 class NewMemory(NamedTuple):
-    """A memory prepared for writing: moments in epoch seconds, header, and bits of cues.
+    """A memory prepared for writing: moments in epoch seconds, and its header.
 
     ``occurred_at`` is that moment as it is written down.
-    ``author_name`` is the name of the person who is its author, or its author as heard.
     """
 
     memory: Memory
     doc_id: str
+    recorded_s: float
     occurred_at: str | None
     occurred_s: float | None
     valid_from_s: float | None
     valid_until_s: float | None
     header: str
-    cues: int
-    author_name: str | None
     content_hash: bytes
+
+    @property
+    def said_s(self) -> float:
+        """When it happened or, where that is unknown, when it was recorded."""
+        return self.recorded_s if self.occurred_s is None else self.occurred_s
 
 
 class Place(NamedTuple):
@@ -135,60 +137,44 @@ _AS_IT_IS = (
     "section", "band", "guardians_of", "importance", "valence", "arousal", "fact_key", "fact_value",
     "event_type",
 )  # fmt: skip
-_SELECT = f"""
-SELECT s.space_id, {name_of("m")}, m.superseded_s, m.checksum,
-  {", ".join("m." + column for column in checksums.COVERED)}
-FROM"""
-_OF_SPACE = "JOIN space s ON s.no = m.space"
+COLUMNS = ", ".join((
+    "(SELECT s.space_id FROM space s WHERE s.no = m.space)", name_of("m"), "m.superseded_s",
+    "m.checksum", *("m." + column for column in checksums.COVERED),
+))  # fmt: skip
+"""The columns of a :class:`MemoryRow`, of an aliased ``memory m``."""
 
 
-def body_of(memory: Memory) -> str:
-    """Join the views of a memory that are searched as its own words."""
-    return "\n".join(part for part in (memory.title, memory.text, memory.summary) if part)
-
-
-def new_row(
+def insert(
+    connection: apsw.Connection,
     memory_id: int,
     new: NewMemory,
     *,
     space: int,
     redacted_view: int,
-    recorded_s: float,
-    order_s: float,
     context_id: int | None,
-) -> tuple[Any, ...]:
-    """Return a row but for its words, for :func:`insert`; ``space`` is the space's number."""
-    memory = new.memory
+) -> None:
+    """Write a memory's row, without its words; ``space`` is the space's number."""
+    memory, real = new.memory, checksums.as_stored
     (text, title, summary, kind, category, author, session_id, source, url, section, band,
      guardians_of, importance, valence, arousal, fact_key, fact_value, event_type,
     ) = _as_it_is(memory)  # fmt: skip
-    real = checksums.as_stored
     covered = (
-        memory_id, space, real(new.occurred_s), real(recorded_s), new.doc_id, text, title,
+        memory_id, space, real(new.occurred_s), real(new.recorded_s), new.doc_id, text, title,
         summary, kind, category, author, session_id, source, url, section,
         json.dumps(memory.labels) if memory.labels else None, band, guardians_of,
         real(importance), real(valence), real(arousal), fact_key, fact_value, event_type,
         new.occurred_at, real(new.valid_from_s), real(new.valid_until_s),
     )  # fmt: skip
-    return (
-        *covered, order_s, new.header, new.cues, context_id, new.content_hash,
-        checksums.checksum_of(covered), redacted_view,
+    row = (
+        *covered, new.said_s, new.header, context_id, new.content_hash,
+        checksums.checksum_of(covered), redacted_view, 0, b"",
     )  # fmt: skip
-
-
-def insert(
-    connection: apsw.Connection, rows: Sequence[tuple[Any, ...]], words: Sequence[Words]
-) -> None:
-    """Write rows, each with its words."""
-    connection.executemany(
-        _INSERT,
-        [(*row, each.n_words, each.entries) for row, each in zip(rows, words, strict=True)],
-    )
+    connection.execute(_INSERT, row)
 
 
 _as_it_is = operator.attrgetter(*_AS_IT_IS)
 _COLUMNS = (
-    *checksums.COVERED, "order_s", "header", "cues", "context_id", "content_hash", "checksum",
+    *checksums.COVERED, "order_s", "header", "context_id", "content_hash", "checksum",
     "redacted_view", "n_words", "words",
 )  # fmt: skip
 _INSERT = f"INSERT INTO memory({', '.join(_COLUMNS)}) VALUES({', '.join('?' * len(_COLUMNS))})"
@@ -198,24 +184,27 @@ def load(
     connection: apsw.Connection, where: str, values: Sequence[object], zone: dt.tzinfo
 ) -> list[StoredMemory]:
     """Load whole memories by a condition on ``m``."""
-    rows = sql.rows(connection, f"{_SELECT} memory m {_OF_SPACE} WHERE {where}", tuple(values))
+    rows = sql.rows(connection, f"SELECT {COLUMNS} FROM memory m WHERE {where}", tuple(values))
     return [_stored(MemoryRow._make(row), zone) for row in rows]
 
 
 def load_ids(
-    connection: apsw.Connection, ids: IdArray, condition: scope_sql.Condition, zone: dt.tzinfo
+    connection: apsw.Connection,
+    ids: IdArray,
+    zone: dt.tzinfo,
+    condition: scope_sql.Condition = ("TRUE", ()),
 ) -> list[StoredMemory]:
     """Load the memories of these ids that meet a condition, in the order of ``ids``."""
     return [_stored(row, zone) for row in load_rows(connection, ids, condition)]
 
 
 def load_rows(
-    connection: apsw.Connection, ids: IdArray, condition: scope_sql.Condition
+    connection: apsw.Connection, ids: IdArray, condition: scope_sql.Condition = ("TRUE", ())
 ) -> list[MemoryRow]:
     """Load the rows of these ids that meet a condition, in the order of ``ids``."""
     rows = sql.rows(
         connection,
-        f"{_SELECT} carray(?) ids CROSS JOIN memory m ON m.id = ids.value {_OF_SPACE}"
+        f"SELECT {COLUMNS} FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value"
         f" WHERE {condition[0]}",
         (sql.id_array(ids), *condition[1]),
     )

@@ -8,7 +8,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import apsw
 import msgspec
@@ -19,10 +19,10 @@ from family_recall.errors import UnknownMemoryError
 from family_recall.store import memories, scope_sql
 from family_recall.store.file import checksums, sql
 from family_recall.store.file.schema import PARTITION_SHIFT, partition_of
-from family_recall.store.ids import among, in_scope
 from family_recall.store.memories import MemoryRow, StoredMemory, name_of
 from family_recall.store.passages import PassageWords, count_in_passages
 from family_recall.store.reader import Reader
+from family_recall.store.scope_sql import in_scope
 from family_recall.store.words import RowWords, row_words
 from family_recall.types import CATEGORIES, KINDS, FloatArray, IdArray, Scope
 
@@ -121,19 +121,22 @@ class MemoryQueries(Reader):
 
     def rows(self, ids: IdArray, scope: Scope) -> Rows:
         """Load the columns that ranking needs, ascending by id; ids out of scope are left out."""
-        return self._read(in_scope(ids, scope), lambda some: self._ranking_columns(some, scope))
+        return self._select(
+            "m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
+            " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues",
+            np.sort(ids),
+            scope,
+            _ranking_columns,
+        )
 
     def memories(self, ids: IdArray, scope: Scope) -> list[MemoryRow]:
         """Load memories, as their rows, in the order of ``ids``; those out of scope are left out.
 
         So are damaged ones, which are added to ``damaged``.
         """
+        loaded = self._select(memories.COLUMNS, ids, scope, list)
+        intact = [row for row in map(MemoryRow._make, loaded) if row.is_intact]
         visible = in_scope(ids, scope)
-        condition = scope_sql.visible(scope)
-        loaded = self._read(
-            visible, lambda some: memories.load_rows(self._connection, some, condition)
-        )
-        intact = [row for row in loaded if row.is_intact]
         if len(intact) < len(visible):
             damaged = checksums.damaged(self._connection, visible)
             self.damaged |= set(visible.tolist()) & set(damaged)
@@ -155,18 +158,8 @@ class MemoryQueries(Reader):
 
     def authors_and_texts(self, ids: IdArray, scope: Scope) -> dict[int, tuple[str | None, str]]:
         """Load what a model reads of memories: (author, text); none the scope does not cover."""
-        condition, values = scope_sql.visible(scope)
-
-        def read(some: IdArray) -> dict[int, tuple[str | None, str]]:
-            rows = sql.rows(
-                self._connection,
-                f"SELECT m.id, {name_of('m')}, m.text FROM memory m"
-                f" WHERE m.id IN (SELECT value FROM carray(?)) AND {condition}",
-                (sql.id_array(some), *values),
-            )
-            return {memory: (author, text) for memory, author, text in rows}
-
-        return self._read(in_scope(ids, scope), read)
+        rows = self._select(f"m.id, {name_of('m')}, m.text", ids, scope, list)
+        return {memory: (author, text) for memory, author, text in rows}
 
     def passage_words(self, ids: IdArray, stems: Sequence[str], scope: Scope) -> PassageWords:
         """Count stems in the passages of those memories that are long."""
@@ -175,19 +168,14 @@ class MemoryQueries(Reader):
 
     def statements(self, ids: IdArray, scope: Scope) -> dict[int, Statement]:
         """Load what memories say and from when; none the scope does not cover."""
-        condition, values = scope_sql.visible(scope)
-
-        def read(some: IdArray) -> dict[int, Statement]:
-            rows = sql.rows(
-                self._connection,
-                "SELECT m.id, m.text, m.space, m.fact_key, m.fact_value,"
-                " coalesce(m.valid_from_s, m.occurred_s, m.recorded_s)"
-                f" {_OF_IDS} WHERE {condition}",
-                (sql.id_array(some), *values),
-            )
-            return {memory: Statement(*columns) for memory, *columns in rows}
-
-        return self._read(in_scope(ids, scope), read)
+        rows = self._select(
+            "m.id, m.text, m.space, m.fact_key, m.fact_value,"
+            " coalesce(m.valid_from_s, m.occurred_s, m.recorded_s)",
+            ids,
+            scope,
+            list,
+        )
+        return {memory: Statement(*columns) for memory, *columns in rows}
 
     def turns_after(
         self, ids: IdArray, cue: int, n_any: int, scope: Scope, k: int
@@ -245,87 +233,89 @@ class MemoryQueries(Reader):
 
     def having_facts(self, ids: IdArray, scope: Scope) -> IdArray:
         """Return the ids, in scope, of memories that state a fact by key and value."""
-        visible = in_scope(ids, scope)
-        rows = sql.rows(
-            self._connection,
-            f"SELECT m.id {_OF_IDS} WHERE m.fact_key IS NOT NULL AND m.fact_value IS NOT NULL",
-            (sql.id_array(visible),),
-        )
-        return visible[among(visible, np.array([memory for (memory,) in rows], np.int64))]
+        has_fact = "m.fact_key IS NOT NULL AND m.fact_value IS NOT NULL"
+        rows = self._select(f"m.id, {has_fact}", ids, scope, list)
+        return np.array([memory for memory, has_fact in rows if has_fact], np.int64)
 
     def keys_and_labels(
         self, ids: IdArray, scope: Scope
     ) -> list[tuple[int, str | None, tuple[str, ...]]]:
         """List the fact key and the labels of those memories in scope that have any."""
-        rows = sql.rows(
-            self._connection,
-            "SELECT m.id, iif(typeof(m.fact_key) = 'text', m.fact_key, NULL),"
-            f" iif(json_valid(m.labels), m.labels, '[]') {_OF_IDS}"
-            " WHERE m.fact_key IS NOT NULL OR m.labels IS NOT NULL",
-            (sql.id_array(in_scope(ids, scope)),),
+        key, labels = (
+            "iif(typeof(m.fact_key) = 'text', m.fact_key, NULL)",
+            "iif(json_valid(m.labels), m.labels, NULL)",
         )
-        return [(memory, key, tuple(json.loads(labels))) for memory, key, labels in rows]
+        rows = self._select(f"m.id, {key}, {labels}", ids, scope, list)
+        return [
+            (memory, key, tuple(json.loads(labels)) if labels else ())
+            for memory, key, labels in rows
+            if key is not None or labels is not None
+        ]
 
-    def _ranking_columns(self, ids: IdArray, scope: Scope) -> Rows:
-        """Load the ranking columns of these ids that the scope covers, ascending by id."""
+    def _select(
+        self, columns: str, ids: IdArray, scope: Scope, make: Callable[[list[Any]], _T]
+    ) -> _T:
+        """Read columns of the memories that a scope covers, in the order of ``ids``.
+
+        What is made of the rows is made without those that are too damaged for it.
+        """
         condition, values = scope_sql.visible(scope)
-        rows = sql.rows(
-            self._connection,
-            "SELECT m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
-            " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues"
-            f" {_OF_IDS} WHERE {condition}",
-            (sql.id_array(np.sort(ids)), *values),
-        )
-        columns = list(zip(*rows, strict=True)) if rows else [()] * 13
-        if rows:
-            _check(columns[1:3], columns[3], columns[4], {*columns[6], *columns[7], *columns[8]})
-        return Rows(
-            ids=np.array(columns[0], np.int64),
-            doc_ids=columns[1],
-            authors=columns[2],
-            kinds=columns[3],
-            categories=columns[4],
-            occurred_s=np.array(columns[5], np.float64),  # None becomes NaN
-            importance=columns[6],
-            valence=columns[7],
-            arousal=columns[8],
-            n_words=np.array(columns[9], np.int64),
-            cues=np.array(columns[12], np.int64),
-            sessions=_session_numbers(columns[0], columns[10]),
-            words=row_words(columns[11]),
-        )
 
-    def _read(self, ids: IdArray, read: Callable[[IdArray], _T]) -> _T:
-        """Read some rows; where some are too damaged for that, the others."""
+        def read(some: IdArray) -> list[Any]:
+            return sql.rows(
+                self._connection,
+                f"SELECT {columns} {_OF_IDS} WHERE {condition}",
+                (sql.id_array(some), *values),
+            )
+
+        visible = in_scope(ids, scope)
         try:
-            return read(ids)
+            return make(read(visible))
         except _UNREADABLE:
-            readable = np.ones(len(ids), np.bool_)
-            for row in range(len(ids)):
+            readable = []
+            for row in range(len(visible)):
                 try:
-                    read(ids[[row]])
+                    of_row = read(visible[[row]])
+                    make(of_row)
+                    readable += of_row
                 except _UNREADABLE:
-                    readable[row] = False
-            self.damaged |= set(ids[~readable].tolist())
-            return read(ids[readable])
+                    self.damaged.add(int(visible[row]))
+            return make(readable)
 
     @functools.cached_property
     def _turns(self) -> dict[Scope, dict[int, list[Turn]]]:
         return {}
 
 
-def _check(
-    names: Sequence[Sequence[object]],
-    kinds: Sequence[str],
-    categories: Sequence[str],
-    numbers: set[float],
-) -> None:
-    """Refuse what could not have been stored: ranking has a place for each kind and category."""
-    if bytes in {*map(type, names[0]), *map(type, names[1])}:
+def _ranking_columns(rows: list[Any]) -> Rows:
+    """Turn rows of the columns that ranking reads into columns.
+
+    Raises:
+        ValueError: If one could not have been stored: ranking has a place for each kind and
+            category.
+    """
+    columns = list(zip(*rows, strict=True)) if rows else [()] * 13
+    if bytes in {*map(type, columns[1]), *map(type, columns[2])}:
         raise ValueError("a damaged row: a name of bytes")
-    unknown = {*kinds} - _KINDS or {*categories} - _CATEGORIES
+    unknown = {*columns[3]} - _KINDS or {*columns[4]} - _CATEGORIES
+    numbers = {0.0, *columns[6], *columns[7], *columns[8]}
     if unknown or max(numbers) > 1.0 or min(numbers) < -1.0:
         raise ValueError(f"a damaged row: {unknown or 'a number'}")
+    return Rows(
+        ids=np.array(columns[0], np.int64),
+        doc_ids=columns[1],
+        authors=columns[2],
+        kinds=columns[3],
+        categories=columns[4],
+        occurred_s=np.array(columns[5], np.float64),  # None becomes NaN
+        importance=columns[6],
+        valence=columns[7],
+        arousal=columns[8],
+        n_words=np.array(columns[9], np.int64),
+        cues=np.array(columns[12], np.int64),
+        sessions=_session_numbers(columns[0], columns[10]),
+        words=row_words(columns[11]),
+    )
 
 
 def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:

@@ -9,7 +9,7 @@ import bisect
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -138,35 +138,20 @@ def count_in_passages(texts: Iterable[tuple[int, str]], stems: Sequence[str]) ->
 
     Neither has one that goes on past its last passage. Takes 0.2 ms for a text of 600 words.
     """
-    memories, n_words, counts = list[int](), list[int](), list[list[int]]()
-    columns = {stem: column for column, stem in enumerate(stems)}
+    memories, n_words, counts = list[int](), [np.zeros(0, np.int64)], list[FloatArray]()
     for memory, text in texts:
         spans = passages(text)
         if 0 < len(spans) < MOST_PASSAGES:
             words = place_words(text)
-            starts = [start for start, _ in words]
-            found = _places(words, columns)
-            for start, end in spans:
-                low, high = bisect.bisect_left(starts, start), bisect.bisect_left(starts, end)
-                memories.append(memory)
-                n_words.append(len(words) - (high - low))
-                counts.append([_outside(found.get(stem, ()), low, high) for stem in stems])
+            held = [[stem == asked for asked in stems] for _, _, stem in words]
+            before = np.zeros((len(words) + 1, len(stems)), np.float32)
+            before[1:] = np.cumsum(np.reshape(held, before[1:].shape), axis=0)
+            low, high = np.searchsorted([start for start, _, _ in words], spans).T
+            memories += [memory] * len(spans)
+            n_words.append(len(words) - (high - low))
+            counts.append(before[-1] - (before[high] - before[low]))
     return PassageWords(
         np.array(memories, np.int64),
-        np.array(n_words, np.int64),
-        np.array(counts, np.float32).reshape(-1, len(stems)),
+        np.concatenate(n_words),
+        np.concatenate([np.zeros((0, len(stems)), np.float32), *counts]),
     )
-
-
-def _places(words: Sequence[tuple[int, str]], columns: Mapping[str, int]) -> dict[str, list[int]]:
-    """Return which words of a text have each of some stems, ascending."""
-    found: dict[str, list[int]] = {}
-    for number, (_, stem) in enumerate(words):
-        if stem in columns:
-            found.setdefault(stem, []).append(number)
-    return found
-
-
-def _outside(places: Sequence[int], low: int, high: int) -> int:
-    """Count the places that are not in [low, high)."""
-    return len(places) - (bisect.bisect_left(places, high) - bisect.bisect_left(places, low))

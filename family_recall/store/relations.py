@@ -20,9 +20,9 @@ from family_recall.store import scope_sql
 from family_recall.store.file import sql
 from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.store.graph import Entity, add_edges, remove_relations
-from family_recall.store.ids import in_scope
 from family_recall.store.memories import epoch_s
 from family_recall.store.reader import Reader
+from family_recall.store.scope_sql import in_scope
 from family_recall.types import Relation, Scope
 
 

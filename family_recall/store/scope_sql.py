@@ -1,4 +1,4 @@
-"""A request's scope as SQL: conditions on the table ``memory m`` and the values bound in them."""
+"""A request's scope: as conditions on the table ``memory m``, and for row ids in arrays."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import json
 from collections.abc import Sequence
 from typing import TypeAlias
 
+import msgspec
+import numpy as np
+
 from family_recall.store.file.schema import PARTITION_SHIFT
-from family_recall.types import Filters, Scope
+from family_recall.types import BoolArray, Filters, FloatArray, IdArray, Scope
 
 LONGEST_MENTION_S = 367 * 86_400.0
 """No mention is longer; so one that reaches into a time begins at most so long before it."""
+
+NO_IDS: IdArray = np.zeros(0, np.int64)
 
 Condition: TypeAlias = tuple[str, tuple[object, ...]]
 """An SQL expression, and the values of its ``?`` in order."""
@@ -138,3 +143,37 @@ def every(*conditions: Condition) -> Condition:
         " AND ".join(sql for sql, _ in parts) or "TRUE",
         tuple(value for _, values in parts for value in values),
     )
+
+
+class Hits(msgspec.Struct, frozen=True):
+    """What one search found, best first: ``ids`` (n,) and ``scores`` (n,), higher is better."""
+
+    ids: IdArray
+    scores: FloatArray
+
+
+def among(ids: IdArray, known: IdArray) -> BoolArray:
+    """Whether each of some ids (n,) is among others: shape (n,).
+
+    The result of `np.isin`, which takes 40 µs for the hundred ids of a recall; this takes 6.
+    """
+    if not len(known):
+        return np.zeros(len(ids), np.bool_)
+    known = np.sort(known)
+    is_known: BoolArray = known[np.minimum(np.searchsorted(known, ids), len(known) - 1)] == ids
+    return is_known
+
+
+def in_scope(nodes: IdArray, scope: Scope) -> IdArray:
+    """Return the nodes, of memories or entities, that are of the scope's partitions."""
+    is_visible = _is_visible(scope.partitions).take(np.abs(nodes) >> PARTITION_SHIFT, mode="clip")
+    visible: IdArray = nodes[is_visible]
+    return visible
+
+
+@functools.lru_cache(maxsize=64)
+def _is_visible(partitions: tuple[int, ...]) -> BoolArray:
+    """Return a table by partition number; its last entry, False, is that of every greater one."""
+    is_visible = np.zeros(max(partitions, default=0) + 2, np.bool_)
+    is_visible[list(partitions)] = True
+    return is_visible

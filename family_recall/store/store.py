@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from family_recall.errors import InvalidRequestError, StoreError
-from family_recall.store import health, stage_costs, vector_tables, word_index
+from family_recall.store import health, stage_costs, word_index
 from family_recall.store.erase import byte_search, verification
 from family_recall.store.erase.byte_search import Words64
 from family_recall.store.file import copies, sql
@@ -24,11 +22,9 @@ from family_recall.store.file.disk_files import log_of
 from family_recall.store.file.encryption import Key
 from family_recall.store.file.schema import SCHEMA_VERSION, shards_in
 from family_recall.store.health import Finding
-from family_recall.store.household import Household
 from family_recall.store.reader import Asker, ReadCaches
-from family_recall.store.snapshot import Snapshot
 from family_recall.store.stage_costs import StageCost
-from family_recall.store.transaction import ReadTransaction, WriteTransaction
+from family_recall.store.transaction import ReadTransaction, Snapshot, WriteTransaction
 from family_recall.types import Region
 from family_recall.types.aliases import ProgressCallback
 from family_recall.types.erasure import Proof, Receipt, Verification
@@ -66,8 +62,8 @@ class Store:
                 f"busy_timeout_ms must be a whole number from 0 to {MAX_BUSY_TIMEOUT_MS:,}, "
                 f"got {busy_timeout_ms!r}"
             )
-        changes = _place(timezone, country, hemisphere)
-        _zone_and_region(changes)
+        place = _place(timezone, country, hemisphere)
+        _zone_and_region(place)
         self._connections = Connections(
             path, create=create, key=key, busy_timeout_ms=busy_timeout_ms
         )
@@ -78,12 +74,11 @@ class Store:
             unless_opened.callback(self._connections.close)
             with self._connections.reading() as connection:
                 stored = dict(sql.rows(connection, "SELECT key, value FROM info"))
-            self.zone, self.region = _zone_and_region({**stored, **changes})
-            changes = {name: value for name, value in changes.items() if stored.get(name) != value}
+            self.zone, self.region = _zone_and_region({**stored, **place})
+            changes = {name: value for name, value in place.items() if stored.get(name) != value}
             if changes:
-                with self.writing() as writing:
-                    for name, value in changes.items():
-                        writing.put_info(name, value)
+                with self.writing(changes):
+                    pass
             unless_opened.pop_all()
 
     @contextlib.contextmanager
@@ -102,18 +97,20 @@ class Store:
             yield Snapshot(connection, self.zone, self._caches, asker)
 
     @contextlib.contextmanager
-    def writing(self, place: Mapping[str, str] | None = None) -> Iterator[WriteTransaction]:
+    def writing(self, info: Mapping[str, str] | None = None) -> Iterator[WriteTransaction]:
         """Write: everything inside the block is stored, or nothing is.
 
-        With a place (timezone, country, hemisphere) the household lives there from then on.
+        ``info`` are facts about the file to set; those that are a place (timezone, country,
+        hemisphere) hold inside the block and from then on.
         """
         before = self.zone, self.region
-        if place is not None:
-            self.zone, self.region = _zone_and_region(place)
+        if info:
+            now = _place(str(self.zone), self.region.country, self.region.hemisphere)
+            self.zone, self.region = _zone_and_region({**now, **info})
         try:
             with self._connections.writing() as connection:
                 writing = WriteTransaction(connection, self.zone, vec0=self._connections.vec0)
-                for name, value in (place or {}).items():
+                for name, value in (info or {}).items():
                     writing.put_info(name, value)
                 yield writing
                 writing.finish()
@@ -132,14 +129,9 @@ class Store:
         Raises:
             InvalidRequestError: If one of them has no such name; nothing is changed.
         """
-        changes = _place(timezone, country, hemisphere)
-        with self._moving:  # what is stored last is in use last
-            now = _place(str(self.zone), self.region.country, self.region.hemisphere)
-            zone, region = _zone_and_region({**now, **changes})
-            with self.writing() as writing:
-                for name, value in changes.items():
-                    writing.put_info(name, value)
-            self.zone, self.region = zone, region
+        place = _place(timezone, country, hemisphere)
+        with self._moving, self.writing(place):  # what is stored last is in use last
+            pass
 
     def check_open(self) -> None:
         """Check that the file can be used; see :meth:`Connections.check_open`."""
@@ -178,13 +170,10 @@ class Store:
         self, destination: Path, *, overwrite: bool, progress: ProgressCallback | None
     ) -> copies.Backup:
         """Copy the file, as one read transaction sees it; see :func:`copies.back_up`."""
+        key = self._connections.key
         with self._connections.reading() as connection:
             return copies.back_up(
-                connection,
-                destination,
-                self._connections.key,
-                overwrite=overwrite,
-                progress=progress,
+                connection, destination, key, overwrite=overwrite, progress=progress
             )
 
     def clean(self, runs: Words64, at: str, *, rewrite: bool) -> Proof | None:
@@ -241,18 +230,41 @@ class Store:
             return stage_costs.store(connection, stage_costs.device(), costs)
 
     def statistics(self) -> dict[str, Any]:
-        """Describe the file, and count what is stored."""
+        """Describe the file, and count memories by space, vectors, people, entities, relations."""
         files = (self.path, log_of(self.path))
         with self._connections.reading() as connection:
-            return {
-                "path": str(self.path),
-                "bytes": sum(file.stat().st_size for file in files if file.exists()),
-                "schema": SCHEMA_VERSION,
-                "timezone": str(self.zone),
-                "country": self.region.country,
-                "hemisphere": self.region.hemisphere,
-                **_statistics(connection),
-            }
+            by_space = sql.rows(
+                connection,
+                "SELECT s.space_id, sum(p.n_current), sum(p.n_past) FROM partition p"
+                " JOIN space s ON s.no = p.space WHERE p.redacted_view = 0"
+                " GROUP BY s.no ORDER BY min(p.no)",
+            )
+            vectors = sql.rows(
+                connection,
+                "SELECT k.model_id, (SELECT count(*) FROM embedding e WHERE e.model = k.no)"
+                " FROM embedding_model k ORDER BY k.no",
+            )
+            people, entities, relations, edges = sql.row(
+                connection,
+                "SELECT (SELECT count(*) FROM person), (SELECT count(*) FROM entity),"
+                " (SELECT count(*) FROM relation), (SELECT count(*) / 2 FROM edge)",
+            )
+        return {
+            "path": str(self.path),
+            "bytes": sum(file.stat().st_size for file in files if file.exists()),
+            "schema": SCHEMA_VERSION,
+            "timezone": str(self.zone),
+            "country": self.region.country,
+            "hemisphere": self.region.hemisphere,
+            "memories": sum(n_current for _, n_current, _ in by_space),
+            "superseded": sum(n_past for _, _, n_past in by_space),
+            "vectors": dict(vectors),
+            "by_space": {space_id: n_current for space_id, n_current, _ in by_space},
+            "people": people,
+            "entities": entities,
+            "relations": relations,
+            "edges": edges,
+        }
 
     def merge_words(self, n_stored: int) -> None:
         """Merge each word index into one segment, after so many memories were stored.
@@ -264,7 +276,8 @@ class Store:
             return
         with contextlib.suppress(StoreError):
             with self._connections.reading() as connection:
-                if n_stored < _MERGED_SHARE * _n_memories(connection):
+                (n,) = sql.row(connection, "SELECT sum(n_current + n_past) FROM partition")
+                if n_stored < _MERGED_SHARE * (n or 0):
                     return
                 shards = shards_in(connection)
             for shard in shards:
@@ -295,36 +308,3 @@ def _zone_and_region(info: Mapping[str, str]) -> tuple[dt.tzinfo, Region]:
             f"timezone must be an IANA name such as Europe/Berlin, got {name!r}{meant}"
         ) from None
     return zone, Region(**{key: info[key] for key in ("country", "hemisphere") if key in info})
-
-
-def _n_memories(connection: apsw.Connection) -> int:
-    (n,) = sql.row(connection, "SELECT coalesce(sum(n_current + n_past), 0) FROM partition")
-    return int(n)
-
-
-def _statistics(connection: apsw.Connection) -> dict[str, Any]:
-    """Count memories by space, and vectors, people, entities, relations and edges."""
-
-    def count(query: str, values: tuple[object, ...] = ()) -> int:
-        return int(sql.row(connection, f"SELECT count(*) FROM {query}", values)[0])
-
-    by_space: dict[str, int] = {}
-    n_current = n_past = 0
-    for partition in Household(connection).every_partition():
-        if partition.redacted_view == 0:
-            by_space[partition.space_id] = by_space.get(partition.space_id, 0) + partition.n_current
-            n_current += partition.n_current
-            n_past += partition.n_past
-    return {
-        "memories": n_current,
-        "superseded": n_past,
-        "vectors": {
-            model.model_id: count("embedding WHERE model = ?", (model.no,))
-            for model in vector_tables.models(connection)
-        },
-        "by_space": by_space,
-        "people": count("person"),
-        "entities": count("entity"),
-        "relations": count("relation"),
-        "edges": count("edge") // 2,
-    }

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from family_recall.store import scope_sql
 from family_recall.store.file import sql
 from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of
-from family_recall.store.ids import NO_IDS, Hits, in_scope
 from family_recall.store.reader import Reader
+from family_recall.store.scope_sql import NO_IDS, Hits, in_scope
 from family_recall.types import Filters, FloatArray, IdArray, Scope
 
 LASTING, OWN, MENTIONED, WRITTEN = 1.0, 0.8, 0.5, 0.3

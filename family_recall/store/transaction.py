@@ -10,63 +10,35 @@ import apsw
 import numpy as np
 
 from family_recall.errors import StoreError
-from family_recall.store import identifiers, memories, vector_tables, word_index
+from family_recall.store import identifiers, memories, word_index
 from family_recall.store.audit import AuditTables
 from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.feedback import FeedbackLog
 from family_recall.store.file import checksums, sql
-from family_recall.store.file.schema import PARTITION_SHIFT, id_range, partition_of, shard_of
+from family_recall.store.file.schema import (
+    PARTITION_SHIFT,
+    id_range,
+    partition_of,
+    shard_of,
+    shards_in,
+)
 from family_recall.store.graph import EdgeBuffer, Entities, add_edges, remove_node
+from family_recall.store.graph_queries import GraphQueries
 from family_recall.store.household import Household
-from family_recall.store.identifiers import Texts
 from family_recall.store.listing import Listings
-from family_recall.store.memories import MentionedTime, NewMemory, Place, StoredMemory
-from family_recall.store.new_memories import Authors, NewMemories
-from family_recall.store.partitions import Counters, Partitions
+from family_recall.store.memories import MemoryRow, MentionedTime, NewMemory, Place, StoredMemory
+from family_recall.store.memory_queries import MemoryQueries
+from family_recall.store.partitions import Partitions
 from family_recall.store.reader import ReadCaches
-from family_recall.store.relations import RecordedRelation, Relations, of_space
-from family_recall.store.snapshot import Snapshot
-from family_recall.store.vector_writing import PendingVectors, VectorWriter
+from family_recall.store.relations import RecordedRelation, RelationQueries, Relations, of_space
+from family_recall.store.timeline_queries import TimelineQueries
+from family_recall.store.vector_search import VectorSearch
+from family_recall.store.vectors import Vectors
 from family_recall.store.versions import Versions
 from family_recall.store.word_index import WordIndex
-from family_recall.store.words import Indexed
+from family_recall.store.word_search import WordSearch
 from family_recall.types import BANDS
 from family_recall.types.understanding import Identifier
-
-
-class Transaction:
-    """What every transaction can read, whether it can write or not."""
-
-    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo) -> None:
-        self._connection = connection
-        self.zone = zone
-        self.household = Household(connection)
-        self.feedback = FeedbackLog(connection)
-        self.audit = AuditTables(connection)
-        self.erasure_log = ErasureLog(connection)
-        self.versions = Versions(connection)
-        self.listings = Listings(connection, zone)
-        self.pending_vectors = PendingVectors(connection)
-
-    def info(self, key: str) -> str | None:
-        """Return a fact about the file, such as its time zone; None if it is not set."""
-        row = sql.row(self._connection, "SELECT value FROM info WHERE key = ?", (key,))
-        return str(row[0]) if row else None
-
-
-class ReadTransaction(Transaction):
-    """A transaction that reads."""
-
-    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
-        super().__init__(connection, zone)
-        self.connection = connection
-        self._caches = caches
-
-    @functools.cached_property
-    def snapshot(self) -> Snapshot:
-        """The memories, for recall."""
-        return Snapshot(self._connection, self.zone, self._caches)
-
 
 _BATCH = 500  # memories
 _RANK = (
@@ -80,37 +52,66 @@ _MORE_OPEN = (
 _DERIVED = ("mention", "edge", "identifier", "mentioned_time")
 
 
+class Snapshot(
+    WordSearch, VectorSearch, GraphQueries, RelationQueries, MemoryQueries, TimelineQueries
+):
+    """What one read transaction sees. Every query takes a scope, and sees nothing outside it.
+
+    One thread at a time may use it.
+    """
+
+
+class Transaction:
+    """What every transaction can read, whether it can write or not."""
+
+    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, *, vec0: bool = False) -> None:
+        self.connection = connection
+        self.zone = zone
+        self.household = Household(connection)
+        self.feedback = FeedbackLog(connection)
+        self.audit = AuditTables(connection)
+        self.erasure_log = ErasureLog(connection)
+        self.versions = Versions(connection)
+        self.listings = Listings(connection, zone)
+        self.vectors = Vectors(connection, vec0)
+
+    def info(self, key: str) -> str | None:
+        """Return a fact about the file, such as its time zone; None if it is not set."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (key,))
+        return str(row[0]) if row else None
+
+
+class ReadTransaction(Transaction):
+    """A transaction that reads."""
+
+    def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, caches: ReadCaches) -> None:
+        super().__init__(connection, zone)
+        self._caches = caches
+
+    @functools.cached_property
+    def snapshot(self) -> Snapshot:
+        """The memories, for recall."""
+        return Snapshot(self.connection, self.zone, self._caches)
+
+
 class WriteTransaction(Transaction):
     """The tables of one file, inside one write transaction; call :meth:`finish` before it ends.
 
-    Counters, words and edges are gathered, and written when they are read or at the end.
     ``changed`` lists the memories whose text is new, and which so have no vectors.
     """
 
     def __init__(self, connection: apsw.Connection, zone: dt.tzinfo, *, vec0: bool) -> None:
-        super().__init__(connection, zone)
-        self.connection = connection
+        super().__init__(connection, zone, vec0=vec0)
         self.changed: list[int] = []
-        self.partitions = Partitions(connection, vec0=vec0)
+        self.partitions = Partitions(connection, self.household, self.vectors)
         self.entities = Entities(connection)
         self.relations = Relations(connection)
         self.edge_buffer = EdgeBuffer(connection)
-        self.authors = Authors(connection)
-        self._counters = Counters(connection)
-        self.words = WordIndex(connection, self._counters)
-        self._new = NewMemories(connection, self.words)
-        self.vectors = VectorWriter(connection, vec0, self._counters)
-        self.vec0 = vec0
+        self.words = WordIndex(connection)
 
     def finish(self) -> None:
-        """Write what was gathered: words, edges and counters."""
-        self.words.flush()
+        """Write the edges that were gathered."""
         self.edge_buffer.flush()
-        self._counters.flush()
-
-    def write_new(self) -> None:
-        """Write the rows of new memories, before the table is read."""
-        self._new.flush()
 
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
@@ -124,16 +125,13 @@ class WriteTransaction(Transaction):
         Raises:
             UnknownSpaceError: If the household has no such space.
         """
-        space = self.partitions.space_no(space_id)
-        self._new.flush_if_holds(("doc", space, doc_id))
-        row = sql.row(
+        versions = memories.load(
             self.connection,
-            "SELECT id FROM memory"
-            " WHERE space = ? AND doc_id = ? AND redacted_view = ? AND superseded_s IS NULL",
-            (space, doc_id, view),
+            "m.space = ? AND m.doc_id = ? AND m.redacted_view = ? AND m.superseded_s IS NULL",
+            (self.household.space_no(space_id), doc_id, view),
+            self.zone,
         )
-        # Most memories are new: whole rows are read of the others alone.
-        return memories.load(self.connection, "m.id = ?", row, self.zone)[0] if row else None
+        return versions[0] if versions else None
 
     def content_hash(self, memory: int) -> bytes:
         """Return the stored hash of a memory's content."""
@@ -142,22 +140,16 @@ class WriteTransaction(Transaction):
         )
         return bytes(stored)
 
-    def same_content(self, partition: int, space_id: str, content_hash: bytes) -> str | None:
+    def same_content(self, partition: int, content_hash: bytes) -> str | None:
         """Return the doc_id of a current memory of a partition with the same content, if any."""
-        self._new.flush_if_holds(("content", partition, content_hash))
         row = sql.row(
             self.connection,
-            "SELECT doc_id FROM memory WHERE space = ? AND content_hash = ?"
-            " AND id BETWEEN ? AND ? AND superseded_s IS NULL",
-            (self.partitions.space_no(space_id), content_hash, *id_range(partition)),
+            "SELECT m.doc_id FROM partition p CROSS JOIN memory m ON m.space = p.space"
+            " WHERE p.no = ? AND m.content_hash = ? AND m.id BETWEEN ? AND ?"
+            " AND m.superseded_s IS NULL",
+            (partition, content_hash, *id_range(partition)),
         )
         return str(row[0]) if row else None
-
-    def naming(self, partition: int, name: str) -> list[tuple[int, str]]:
-        """List the current memories of a partition that may hold a normalised name: (id, text)."""
-        if self._new.may_name(partition, name):
-            self._new.flush()
-        return self.words.with_phrase(partition, name)
 
     def history(self, space_id: str) -> list[StoredMemory | RecordedRelation]:
         """List every version of every memory of a space, and its relations, the oldest first.
@@ -167,7 +159,7 @@ class WriteTransaction(Transaction):
         """
         versions = memories.load(
             self.connection,
-            "s.space_id = ? AND m.redacted_view = 0"
+            "m.space = (SELECT no FROM space WHERE space_id = ?) AND m.redacted_view = 0"
             " ORDER BY m.recorded_s, m.superseded_s IS NULL, m.superseded_s, m.id",
             (space_id,),
             self.zone,
@@ -180,32 +172,22 @@ class WriteTransaction(Transaction):
         relations = of_space(self.connection, space_id, self.zone)
         return sorted([*versions, *relations], key=lambda record: record.recorded_s)
 
-    def insert(
-        self, partition: int, new: NewMemory, recorded_s: float, *, view: int = 0
-    ) -> tuple[int, Place]:
+    def insert(self, partition: int, new: NewMemory, *, view: int = 0) -> tuple[int, Place]:
         """Store a memory with its words; returns its id and its place in its session.
 
-        The memory after it in the session has it as its context from now on. The row may be
-        written later, with others: :meth:`write_new` writes it now.
+        The memory after it in the session has it as its context from now on.
         """
-        memory = self._counters.allocate(partition)
-        order_s = recorded_s if new.occurred_s is None else new.occurred_s
-        place, context = self._new.place_new(partition, new, order_s, memory)
-        space, session = self.partitions.space_no(new.memory.space_id), new.memory.session_id
-        row = memories.new_row(
-            memory, new, space=space, redacted_view=view,
-            recorded_s=recorded_s, order_s=order_s, context_id=place.previous,
-        )  # fmt: skip
-        self._new.append(
-            row,
-            Indexed(memory, memories.body_of(new.memory), new.header, context),
-            ("doc", space, new.doc_id),
-            ("content", partition, new.content_hash),
-            ("session", partition, session),
+        memory = self.partitions.allocate(partition)
+        place = self._place(memory, new)
+        memories.insert(
+            self.connection,
+            memory,
+            new,
+            space=self.household.space_no(new.memory.space_id),
+            redacted_view=view,
+            context_id=place.previous,
         )
-        change = self._counters.of(partition)
-        change.n_current += 1
-        change.n_bounded += _is_bounded(new)
+        self.words.add([memory])
         self.changed.append(memory)
         if place.following is not None:
             self._set_context(place.following, memory)
@@ -216,18 +198,13 @@ class WriteTransaction(Transaction):
 
         Its neighbours in its session become each other's.
         """
-        partition = partition_of(old.id)
-        self._new.clear_sessions()
         self.edge_buffer.flush()
-        self.words.supersede(old.id)
+        self.words.remove([old.id])
         self.connection.execute("UPDATE memory SET superseded_s = ? WHERE id = ?", (at_s, old.id))
-        vector_tables.move(self.connection, old.id, shard_of(partition, past=True), vec0=self.vec0)
+        self.words.add([old.id])
+        self.vectors.move(old.id, shard_of(partition_of(old.id), past=True))
         remove_node(self.connection, old.id)
         self.connection.execute("DELETE FROM mention WHERE memory = ?", (old.id,))
-        change = self._counters.of(partition)
-        change.n_current -= 1
-        change.n_past += 1
-        change.n_bounded -= old.memory.valid_from is not None or old.memory.valid_until is not None
         (previous,) = sql.row(
             self.connection, "SELECT context_id FROM memory WHERE id = ?", (old.id,)
         )
@@ -240,14 +217,11 @@ class WriteTransaction(Transaction):
             if previous is not None:
                 add_edges(self.connection, [(previous, following, next_weight, "next")])
 
-    def raise_bands(self, space_id: str, doc_id: str) -> list[int]:
+    def raise_bands(self, space_id: str, doc_id: str) -> None:
         """Move versions into the band of the current one where theirs is more open.
 
         Copies in redacted views move too. No superseded version of a less confidential band has
-        their words as its context any more.
-
-        Returns:
-            Their new row ids; vectors are pending.
+        their words as its context any more. Their vectors are pending.
         """
         rows = sql.rows(
             self.connection,
@@ -255,24 +229,17 @@ class WriteTransaction(Transaction):
             " AND s.space_id = ? AND p.doc_id = ? ORDER BY p.id",
             (space_id, doc_id),
         )
-        return [
-            self._move_version(
-                memory, self.partitions.find_or_create(space_id, band, child, view), band
-            )
-            for memory, child, view, band in rows
-        ]
+        for memory, child, view, band in rows:
+            partition = self.partitions.find_or_create(space_id, band, child, view)
+            self.changed.append(self._move_version(memory, partition, band))
 
     def _move_version(self, memory: int, partition: int, band: str) -> int:
+        """Move a superseded version to another partition, where it has another id."""
         execute = self.connection.execute
-        followers = [
-            follower
-            for (follower,) in sql.rows(
-                self.connection, "SELECT id FROM memory WHERE context_id = ?", (memory,)
-            )
-        ]
+        followers = [each for each in self.versions.with_following([memory]) if each != memory]
         self.words.remove([memory, *followers])
-        self.vectors.clear([memory])
-        moved = self._counters.allocate(partition)
+        self.vectors.remove([memory])
+        moved = self.partitions.allocate(partition)
         execute("UPDATE memory SET context_id = NULL WHERE context_id = ?", (memory,))
         execute(
             "UPDATE memory SET id = ?, band = ?, context_id = NULL WHERE id = ?",
@@ -291,69 +258,64 @@ class WriteTransaction(Transaction):
             (memory, moved),
         )
         self.words.add([moved, *followers])
-        self._counters.of(partition_of(memory)).n_past -= 1
-        self._counters.of(partition).n_past += 1
         return moved
 
     def reindex(self, stored: StoredMemory, new: NewMemory) -> Place:
         """Derive a stored memory's columns and words from its text again."""
-        partition = partition_of(stored.id)
-        past = stored.superseded_s is not None
-        order_s = stored.recorded_s if new.occurred_s is None else new.occurred_s
-        place = self._new.place(partition, new, order_s, stored.id)
+        place = self._place(stored.id, new)
         # A superseded memory keeps the context it had: its session has changed since.
         self.connection.execute(
-            "UPDATE memory SET header = ?, cues = ?,"
-            " context_id = iif(superseded_s IS NULL, ?, context_id) WHERE id = ?",
-            (new.header, new.cues, place.previous, stored.id),
+            "UPDATE memory SET header = ?, context_id = iif(superseded_s IS NULL, ?, context_id)"
+            " WHERE id = ?",
+            (new.header, place.previous, stored.id),
         )
         self.words.add([stored.id])
-        change = self._counters.of(partition)
-        change.n_past += past
-        change.n_current += not past
-        change.n_bounded += _is_bounded(new) and not past
         return place
 
-    def load(self, ids: Sequence[int]) -> list[StoredMemory]:
-        """Load whole memories by row id, superseded ones too."""
-        chosen = sql.id_array(np.array(ids, np.int64))
-        where = "m.id IN (SELECT value FROM carray(?)) ORDER BY m.id"
-        return memories.load(self.connection, where, (chosen,), self.zone)
+    def load(self, ids: Sequence[int]) -> Iterator[StoredMemory]:
+        """Load whole memories by row id, superseded ones too, in this order."""
+        for start in range(0, len(ids), _BATCH):
+            batch = np.array(ids[start : start + _BATCH], np.int64)
+            yield from memories.load_ids(self.connection, batch, self.zone)
 
-    def every_memory(self) -> Iterator[StoredMemory]:
-        """Yield all memories, each partition's sessions in order."""
-        ids = sql.rows(
-            self.connection,
-            "SELECT id FROM memory ORDER BY id >> ?, session_id, order_s, id",
-            (PARTITION_SHIFT,),
+    def load_rows(self, ids: Sequence[int]) -> Iterator[MemoryRow]:
+        """Load the rows of memories, superseded ones too, in this order."""
+        for start in range(0, len(ids), _BATCH):
+            batch = np.array(ids[start : start + _BATCH], np.int64)
+            yield from memories.load_rows(self.connection, batch)
+
+    def every_id(self) -> list[int]:
+        """List all memories, each partition's sessions in order."""
+        return self._ids(
+            "SELECT id FROM memory ORDER BY id >> ?, session_id, order_s, id", PARTITION_SHIFT
         )
-        for (memory,) in ids:
-            yield from memories.load(self.connection, "m.id = ?", (memory,), self.zone)
 
-    def clear_derived(self) -> None:
-        """Delete all that is derived: words, vectors, identifiers, times, mentions, edges."""
-        for model in vector_tables.models(self.connection):
-            vector_tables.drop(self.connection, model, vec0=self.vec0)
-        for table in (*_DERIVED, "embedding_model", "embedding"):
-            self.connection.execute(f"DELETE FROM main.{table}")
-        for partition in self.household.every_partition():
-            for past in (False, True):
-                word_index.clear(self.connection, shard_of(partition.no, past=past))
+    def authored_by(self, person_id: str) -> list[int]:
+        """List all memories by a person, superseded ones and redacted views too."""
+        return self._ids("SELECT id FROM memory WHERE author = ? ORDER BY id", person_id)
+
+    def put_author(self, memory: int, author: str | None, content_hash: bytes) -> None:
+        """Change a memory's author; its header and words are the caller's."""
         self.connection.execute(
-            "UPDATE main.partition SET n_current = 0, n_past = 0, words_current = 0,"
-            " words_past = 0, n_bounded = 0, rewrites = rewrites + 1"
+            "UPDATE memory SET author = ?, content_hash = ? WHERE id = ?",
+            (author, content_hash, memory),
         )
+        checksums.fill(self.connection, np.array([memory], np.int64))
 
-    def put_cues(self, memory: int, cues: int) -> None:
-        """Store the bits of a memory's cues."""
+    def put_header(self, memory: int, header: str) -> None:
+        """Write a memory's header, while its words are not in the index."""
+        self.connection.execute("UPDATE memory SET header = ? WHERE id = ?", (header, memory))
+
+    def put_derived(
+        self,
+        memory: int,
+        cues: int,
+        quoted: Iterable[Identifier],
+        times: Iterable[MentionedTime],
+    ) -> None:
+        """Store a memory's cues, identifiers and mentioned times, in place of those it had."""
         self.connection.execute("UPDATE memory SET cues = ? WHERE id = ?", (cues, memory))
-
-    def put_identifiers(self, memory: int, new: Iterable[Identifier]) -> None:
-        """Store the identifiers of a memory, in place of those it had."""
-        identifiers.put(self.connection, memory, new)
-
-    def put_times(self, memory: int, times: Iterable[MentionedTime]) -> None:
-        """Store the times that a memory mentions, in place of those it had."""
+        identifiers.put(self.connection, memory, quoted)
         self.connection.execute("DELETE FROM mentioned_time WHERE memory = ?", (memory,))
         self.connection.executemany(
             "INSERT OR REPLACE INTO mentioned_time(memory, start_s, end_s, certainty)"
@@ -361,25 +323,42 @@ class WriteTransaction(Transaction):
             [(memory, *time) for time in times],
         )
 
-    def texts(self) -> Iterator[tuple[int, float, Texts]]:
-        """Yield memories, when they were said in epoch seconds, and texts; superseded ones too."""
-        after = -1
-        while rows := sql.rows(
-            self.connection,
-            "SELECT id, coalesce(occurred_s, recorded_s), title, text, summary, url, fact_key,"
-            " fact_value FROM memory WHERE id > ? ORDER BY id LIMIT ?",
-            (after, _BATCH),
-        ):
-            for memory, said_s, *columns in rows:
-                yield memory, said_s, Texts(*columns)
-            after = rows[-1][0]
+    def clear_derived(self) -> None:
+        """Delete all that is derived: words, vectors, identifiers, times, mentions, edges."""
+        self.vectors.clear()
+        for table in _DERIVED:
+            self.connection.execute(f"DELETE FROM main.{table}")
+        for shard in shards_in(self.connection):
+            word_index.drop(self.connection, shard)
+            word_index.create(self.connection, shard)
+        self.connection.execute(
+            "UPDATE main.partition SET n_current = 0, n_past = 0, words_current = 0,"
+            " words_past = 0, n_bounded = 0"
+        )
+
+    def _ids(self, query: str, value: object) -> list[int]:
+        return [memory for (memory,) in sql.rows(self.connection, query, (value,))]
+
+    def _place(self, memory: int, new: NewMemory) -> Place:
+        """Find the current memories of its session between which a memory stands."""
+        if new.memory.session_id is None:
+            return Place(None, None)
+        partition = partition_of(memory)
+        sides = []
+        for comparison, direction in (("<", "DESC"), (">", "ASC")):
+            row = sql.row(
+                self.connection,
+                "SELECT id FROM memory WHERE space = (SELECT space FROM partition WHERE no = ?)"
+                f" AND session_id = ? AND (order_s, id) {comparison} (?, ?)"
+                " AND id BETWEEN ? AND ? AND superseded_s IS NULL"
+                f" ORDER BY order_s {direction}, id {direction} LIMIT 1",
+                (partition, new.memory.session_id, new.said_s, memory, *id_range(partition)),
+            )
+            sides.append(row[0] if row else None)
+        return Place(*sides)
 
     def _set_context(self, memory: int, previous: int | None) -> None:
         """Change the memory before a current one; the words of its context change with it."""
         self.words.remove([memory])
         self.connection.execute("UPDATE memory SET context_id = ? WHERE id = ?", (previous, memory))
         self.words.add([memory])
-
-
-def _is_bounded(new: NewMemory) -> bool:
-    return new.valid_from_s is not None or new.valid_until_s is not None

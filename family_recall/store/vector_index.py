@@ -10,102 +10,121 @@ row by itself takes 0.04 ms; and this works where the extension itself has no wh
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import itertools
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import apsw
 import numpy as np
+import numpy.typing as npt
 
 from family_recall.heap_trimming import trim_heap
 from family_recall.store.file import sql
 from family_recall.store.file.schema import id_range
-from family_recall.store.ids import NO_IDS
-from family_recall.store.vector_arrays import CONVERTED, Int8Rows, Segment
-from family_recall.store.vector_tables import PASSAGE, Model
+from family_recall.store.scope_sql import NO_IDS
+from family_recall.store.vector_arrays import Int8Rows, SignBits, sign_bits
+from family_recall.store.vectors import Model
 from family_recall.types import BoolArray, FloatArray, IdArray
 
+EXACT_BELOW = 1_000
+"""Below this number of rows every row is scored."""
+_CONVERTED = 4_096  # rows read, or converted to float32, at a time: 6 MB
 _SEGMENT = 65_536  # rows; their sign bits are 3 MB
+_BYTE_HOLDS = 3  # words: the number of their bits
 
 
 @dataclass(frozen=True, slots=True)
-class VectorIndex:
-    """One shard's vectors in memory, as the file had them after ``last_no`` and ``rewrites``.
+class Segment:
+    """Vectors ascending by id. A small segment holds its rows as float32 too, 1.5 MB at most.
 
-    Row numbers count through all segments. Of passages a memory has several rows.
+    Of passages an id has several rows, all in one segment, in the order of the text.
     """
 
-    dim: int
-    segments: tuple[Segment, ...]
-    last_no: int
-    rewrites: int
-    of_passages: bool = False
+    ids: IdArray
+    rows: Int8Rows
+    inverse_norms: FloatArray
+    bits: SignBits
+    float_rows: FloatArray | None = None
 
-    @property
-    def ids(self) -> IdArray:
-        """The id of every row, in no order."""
-        return np.concatenate([NO_IDS, *(segment.ids for segment in self.segments)])
+    def __post_init__(self) -> None:
+        """Convert the rows of a small segment, all of which are scored for each question."""
+        if len(self.ids) < EXACT_BELOW:
+            object.__setattr__(self, "float_rows", self.rows.astype(np.float32))
 
-    def __len__(self) -> int:
-        """Count the rows."""
-        return sum(len(segment.ids) for segment in self.segments)
+    @classmethod
+    def of(cls, ids: IdArray, rows: Int8Rows) -> Segment:
+        """Create a segment from rows in any order; those of one id keep theirs."""
+        if not (ids[1:] >= ids[:-1]).all():
+            order = np.argsort(ids, kind="stable")
+            ids, rows = ids[order], rows[order]
+        inverse_norms = np.empty(len(ids), np.float32)
+        for start in range(0, len(ids), _CONVERTED):
+            float_rows = rows[start : start + _CONVERTED].astype(np.float32)
+            norms = np.sqrt(np.vecdot(float_rows, float_rows))
+            inverse_norms[start : start + _CONVERTED] = 1.0 / np.maximum(norms, 1e-12)
+        return cls(ids, rows, inverse_norms, sign_bits(rows))
 
-    def locate(self, ids: IdArray) -> tuple[IdArray, BoolArray]:
-        """Return the first row numbers of ids, and which of them are in this index.
-
-        The number of one that is not may be any row's, or none's.
-        """
-        if len(self.segments) == 1:  # as of nearly every household, and much faster
-            return self.segments[0].locate(ids)
-        numbers, here = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.bool_)
-        start = 0
-        for segment in self.segments:
-            in_segment, is_here = segment.locate(ids)
-            numbers[is_here] = in_segment[is_here] + start
-            here |= is_here
-            start += len(segment.ids)
-        return numbers, here
-
-    def locate_all(self, ids: IdArray) -> tuple[IdArray, IdArray]:
+    def locate(self, ids: IdArray) -> tuple[IdArray, IdArray]:
         """Return the row numbers of some ids, each given once, and which id each row belongs to."""
-        numbers, owners = [NO_IDS], [NO_IDS]
-        start = 0
-        for segment in self.segments:
-            in_segment, of_ids = segment.locate_all(ids)
-            numbers.append(in_segment + start)
-            owners.append(of_ids)
-            start += len(segment.ids)
-        return np.concatenate(numbers), np.concatenate(owners)
+        starts = self.ids.searchsorted(ids)
+        counts = self.ids.searchsorted(ids, side="right") - starts
+        owners = np.arange(len(ids)).repeat(counts)
+        before = counts.cumsum() - counts
+        return np.arange(len(owners)) + (starts - before)[owners], owners
 
-    def cosines(self, vector: FloatArray, numbers: IdArray) -> FloatArray:
-        """Return the cosine of a unit vector with the rows of these numbers."""
-        rows, inverse_norms = self.stored(numbers)
-        products: FloatArray = np.vecdot(rows.astype(np.float32), vector)
+    def cosines(self, vector: FloatArray, numbers: IdArray | None = None) -> FloatArray:
+        """Return the cosine of a unit vector with the rows of these numbers, or with all."""
+        rows = self.rows if self.float_rows is None else self.float_rows
+        inverse_norms = self.inverse_norms
+        if numbers is not None:  # `take`, in half of the time of an index
+            rows, inverse_norms = rows.take(numbers, axis=0), inverse_norms.take(numbers)
+        # vecdot rather than @, which would wake OpenBLAS's threads for 0.05 ms of work.
+        products: FloatArray = np.vecdot(rows.astype(np.float32, copy=False), vector)
         return products * inverse_norms
 
     def units(self, numbers: IdArray) -> FloatArray:
         """Return the rows of these numbers as unit vectors (n, dim)."""
-        rows, inverse_norms = self.stored(numbers)
-        units: FloatArray = rows.astype(np.float32) * inverse_norms[:, None]
+        rows = self.rows.take(numbers, axis=0).astype(np.float32)
+        units: FloatArray = rows * self.inverse_norms.take(numbers)[:, None]
         return units
 
-    def stored(self, numbers: IdArray) -> tuple[Int8Rows, FloatArray]:
-        """Return the rows of these numbers as they are stored (n, dim), and their inverse norms."""
-        if len(self.segments) == 1:
-            (segment,) = self.segments
-            return segment.rows.take(numbers, axis=0), segment.inverse_norms.take(numbers)
-        rows = np.zeros((len(numbers), self.dim), np.int8)
-        inverse_norms = np.zeros(len(numbers), np.float32)
-        start = 0
-        for segment in self.segments:
-            here = (numbers >= start) & (numbers < start + len(segment.ids))
-            rows[here] = segment.rows[numbers[here] - start]
-            inverse_norms[here] = segment.inverse_norms[numbers[here] - start]
-            start += len(segment.ids)
-        return rows, inverse_norms
+    def add_hamming(self, query: SignBits, distances: npt.NDArray[np.uint16]) -> None:
+        """Add to distances (n,) in how many signs rows differ from sign bits (words, 1)."""
+        differing = np.bitwise_count(self.bits ^ query)
+        for first in range(0, len(differing), _BYTE_HOLDS):
+            distances += functools.reduce(np.add, differing[first : first + _BYTE_HOLDS])
+
+    def without(self, ids: IdArray) -> Segment:
+        """Return the segment without some ids; itself if it has none of them."""
+        left = ~np.isin(self.ids, ids)
+        return self if left.all() else self._at(left)
+
+    def merged_with(self, other: Segment) -> Segment:
+        """Join two segments that share no id."""
+        joined = Segment(
+            np.concatenate([self.ids, other.ids]),
+            np.concatenate([self.rows, other.rows]),
+            np.concatenate([self.inverse_norms, other.inverse_norms]),
+            np.concatenate([self.bits, other.bits], axis=1),
+        )
+        return joined._at(np.argsort(joined.ids, kind="stable"))
+
+    def _at(self, rows: IdArray | BoolArray) -> Segment:
+        return Segment(
+            self.ids[rows], self.rows[rows], self.inverse_norms[rows], self.bits[:, rows]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class VectorIndex:
+    """One shard's vectors in memory, as the file had them after ``last_no`` and ``rewrites``."""
+
+    segments: tuple[Segment, ...]
+    last_no: int
+    rewrites: int
 
 
 class VectorIndexes:
@@ -116,33 +135,25 @@ class VectorIndexes:
         self._lock = threading.Lock()
 
     def get(
-        self,
-        connection: apsw.Connection,
-        model: Model,
-        shard: int,
-        rewrites: int,
-        last_no: int | None = None,
+        self, connection: apsw.Connection, model: Model, shard: int, rewrites: int, last_no: int
     ) -> VectorIndex:
         """Return a shard's index as this connection's snapshot has it, or a little newer.
 
         ``rewrites`` is the partition's count of changes that are not additions, ``last_no`` the
-        snapshot's :func:`last_number`, which is read when left out.
+        snapshot's :func:`last_number`.
         """
         key = (model.no, shard)
         with self._lock:
             index = self._indexes.get(key)
-            last_no = last_number(connection) if last_no is None else last_no
             if index is None:
-                segments = _segments(read_all(connection, model, shard), model.dim)
-                index = VectorIndex(model.dim, segments, last_no, rewrites, model.role == PASSAGE)
-                if len(index) >= CONVERTED:
+                segments = _segments(_read(connection, model, shard))
+                if sum(len(segment.ids) for segment in segments) >= _CONVERTED:
                     trim_heap()
             elif index.rewrites != rewrites or index.last_no < last_no:
                 segments = _updated(connection, model, shard, index, rewrites)
-                index = dataclasses.replace(
-                    index, segments=segments, last_no=last_no, rewrites=rewrites
-                )
-            self._indexes[key] = index
+            else:
+                return index
+            index = self._indexes[key] = VectorIndex(segments, last_no, rewrites)
             return index
 
     def clear(self) -> None:
@@ -151,22 +162,28 @@ class VectorIndexes:
             self._indexes.clear()
 
 
-def _segments(batches: Iterable[Batch], dim: int) -> tuple[Segment, ...]:
+Batch: TypeAlias = tuple[IdArray, Int8Rows]
+
+
+def _segments(batches: Iterable[Batch]) -> tuple[Segment, ...]:
     """Cut rows into segments as they are read."""
     segments: list[Segment] = []
-    ids: list[IdArray] = [NO_IDS]
-    rows = [np.zeros((0, dim), np.int8)]
+    read: list[Batch] = []
     n = 0
-    for batch_ids, batch_rows in batches:
-        ids.append(batch_ids)
-        rows.append(batch_rows)
-        n += len(batch_ids)
+    for batch in batches:
+        read.append(batch)
+        n += len(batch[0])
         if n >= _SEGMENT:
-            segments.append(Segment.of(np.concatenate(ids), np.concatenate(rows)))
-            ids, rows, n = [NO_IDS], [np.zeros((0, dim), np.int8)], 0
+            segments.append(_joined(read))
+            read, n = [], 0
     if n:
-        segments.append(Segment.of(np.concatenate(ids), np.concatenate(rows)))
+        segments.append(_joined(read))
     return tuple(segments)
+
+
+def _joined(batches: Sequence[Batch]) -> Segment:
+    ids, rows = zip(*batches, strict=True)
+    return Segment.of(np.concatenate(ids), np.concatenate(rows))
 
 
 def _updated(
@@ -177,29 +194,21 @@ def _updated(
     Without a rewrite rows were only added. Small segments are merged, so that each row is copied
     once a doubling, and never with more than a segment of others.
     """
-    changed = added_ids(connection, model, shard, index.last_no)
-    gone = NO_IDS
+    changed = stale = _added_ids(connection, model, shard, index.last_no)
     if rewrites != index.rewrites:
-        in_file, in_memory = all_ids(connection, model, shard), index.ids
-        if index.of_passages:
-            in_memory = np.unique(in_memory)
-        gone = np.setdiff1d(in_memory, in_file, assume_unique=True)
-        changed = np.union1d(changed, np.setdiff1d(in_file, in_memory, assume_unique=True))
-    stale = np.union1d(gone, changed)
+        in_file = _ids_in(connection, model, shard)
+        in_memory = np.concatenate([NO_IDS, *(segment.ids for segment in index.segments)])
+        changed = np.union1d(changed, np.setdiff1d(in_file, in_memory))
+        stale = np.union1d(changed, np.setdiff1d(in_memory, in_file))
     segments = [segment.without(stale) for segment in index.segments]
-    if len(changed):
-        for new in _segments(read(connection, model, shard, changed), model.dim):
-            last = new
-            while segments and len(segments[-1].ids) <= min(
-                2 * len(last.ids), _SEGMENT - len(last.ids)
-            ):
-                last = segments.pop().merged_with(last)
-            segments.append(last)
+    for new in _segments(_read(connection, model, shard, changed) if len(changed) else ()):
+        last = new
+        while segments and len(segments[-1].ids) <= min(
+            2 * len(last.ids), _SEGMENT - len(last.ids)
+        ):
+            last = segments.pop().merged_with(last)
+        segments.append(last)
     return tuple(segment for segment in segments if len(segment.ids))
-
-
-Batch: TypeAlias = tuple[IdArray, Int8Rows]
-_READ = 4_096  # rows of a plain table read at a time
 
 
 def last_number(connection: apsw.Connection) -> int:
@@ -208,7 +217,7 @@ def last_number(connection: apsw.Connection) -> int:
     return int(number)
 
 
-def added_ids(connection: apsw.Connection, model: Model, shard: int, after: int) -> IdArray:
+def _added_ids(connection: apsw.Connection, model: Model, shard: int, after: int) -> IdArray:
     """List the memories of a shard's partition whose vectors were written after a number."""
     low, high = id_range(shard // 2)
     rows = sql.rows(
@@ -219,7 +228,7 @@ def added_ids(connection: apsw.Connection, model: Model, shard: int, after: int)
     return np.array([memory for (memory,) in rows], np.int64)
 
 
-def all_ids(connection: apsw.Connection, model: Model, shard: int) -> IdArray:
+def _ids_in(connection: apsw.Connection, model: Model, shard: int) -> IdArray:
     """List the memories that have a vector in a shard."""
     if model.storage == "vec0":
         chunks = connection.execute(
@@ -231,48 +240,37 @@ def all_ids(connection: apsw.Connection, model: Model, shard: int) -> IdArray:
     return np.array([memory for (memory,) in rows], np.int64)
 
 
-def read_all(connection: apsw.Connection, model: Model, shard: int) -> Iterator[Batch]:
-    """Read every vector of a shard."""
-    if model.storage == "vec0":
-        return _read_chunks(connection, model, "c.partition00 = ?", (shard,))
-    statement = f"SELECT id, vector FROM {model.table} WHERE shard = ? ORDER BY id"
-    return _read_plain(connection.execute(statement, (shard,)), model.dim)
-
-
-def read(connection: apsw.Connection, model: Model, shard: int, ids: IdArray) -> Iterator[Batch]:
-    """Read the vectors of those ids that are in a shard."""
-    if model.storage != "vec0":
-        cursor = connection.execute(
-            f"SELECT v.id, v.vector FROM carray(?) m CROSS JOIN {model.table} v"
-            " ON v.id = m.value WHERE v.shard = ? ORDER BY v.id",
-            (sql.id_array(ids), shard),
-        )
-        yield from _read_plain(cursor, model.dim)
-        return
-    condition = (
-        "c.partition00 = ? AND c.chunk_id IN (SELECT r.chunk_id FROM carray(?) m"
-        f" CROSS JOIN {model.table}_rowids r ON r.rowid = m.value)"
-    )
-    for chunk_ids, rows in _read_chunks(connection, model, condition, (shard, sql.id_array(ids))):
-        wanted = np.isin(chunk_ids, ids)
-        yield chunk_ids[wanted], rows[wanted]
-
-
-def _read_chunks(
-    connection: apsw.Connection, model: Model, condition: str, values: apsw.Bindings
+def _read(
+    connection: apsw.Connection, model: Model, shard: int, ids: IdArray | None = None
 ) -> Iterator[Batch]:
-    chunks = connection.execute(
-        f"SELECT c.validity, c.rowids, v.vectors FROM {model.table}_chunks c"
-        f" JOIN {model.table}_vector_chunks00 v ON v.rowid = c.chunk_id"
-        f" WHERE {condition} ORDER BY c.chunk_id",
-        values,
-    )
-    for validity, ids, vectors in chunks:
+    """Read the vectors of a shard, of all memories or of some."""
+    table = model.table
+    rows, chunks = f"{table} v", f"{table}_chunks c"
+    wanted: list[object] = []
+    if ids is not None:
+        wanted.append(sql.id_array(ids))
+        rows = f"carray(?) m CROSS JOIN {table} v ON v.id = m.value"
+        chunks = (
+            f"(SELECT DISTINCT r.chunk_id FROM carray(?) m CROSS JOIN {table}_rowids r"
+            f" ON r.rowid = m.value) some CROSS JOIN {table}_chunks c USING(chunk_id)"
+        )
+    if model.storage != "vec0":
+        statement = f"SELECT v.id, v.vector FROM {rows} WHERE v.shard = ? ORDER BY v.id"
+        yield from _read_plain(connection.execute(statement, (*wanted, shard)), model.dim)
+        return
+    for validity, chunk_ids, vectors in connection.execute(
+        f"SELECT c.validity, c.rowids, v.vectors FROM {chunks}"
+        f" CROSS JOIN {table}_vector_chunks00 v ON v.rowid = c.chunk_id"
+        " WHERE c.partition00 = ? ORDER BY c.chunk_id",
+        (*wanted, shard),
+    ):
         used = _used(validity)
         if len(vectors) != len(used) * model.dim:
             continue  # damaged; the doctor names it
-        rows = np.frombuffer(vectors, np.int8).reshape(-1, model.dim)
-        yield np.frombuffer(ids, np.int64)[used], rows[used]
+        here = np.frombuffer(chunk_ids, np.int64)
+        if ids is not None:
+            used &= np.isin(here, ids)
+        yield here[used], np.frombuffer(vectors, np.int8).reshape(-1, model.dim)[used]
 
 
 def _used(validity: bytes) -> BoolArray:
@@ -282,7 +280,7 @@ def _used(validity: bytes) -> BoolArray:
 
 def _read_plain(rows: apsw.Cursor, dim: int) -> Iterator[Batch]:
     readable = (row for row in rows if isinstance(row[1], bytes) and len(row[1]) % dim == 0)
-    while batch := list(itertools.islice(readable, _READ)):
+    while batch := list(itertools.islice(readable, _CONVERTED)):
         ids = np.array([memory for memory, _ in batch], np.int64)
         joined = b"".join(vector for _, vector in batch)
         vectors = np.frombuffer(joined, np.int8).reshape(-1, dim)

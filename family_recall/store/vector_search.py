@@ -7,32 +7,30 @@ the true nearest survive.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.store import scope_sql, vector_index, vector_tables
+from family_recall.store import scope_sql, vectors
 from family_recall.store.file import sql
-from family_recall.store.file.schema import PARTITION_SHIFT
-from family_recall.store.ids import NO_IDS, Hits, among, in_scope
 from family_recall.store.reader import Reader
-from family_recall.store.vector_arrays import EXACT_BELOW, divided, sign_bits, unpack_tokens
-from family_recall.store.vector_index import VectorIndex
+from family_recall.store.scope_sql import NO_IDS, Hits, among, in_scope
+from family_recall.store.vector_arrays import divided, sign_bits, unpack_tokens
+from family_recall.store.vector_index import EXACT_BELOW, Segment, last_number
+from family_recall.store.vectors import PASSAGE, Model
 from family_recall.types import BoolArray, FloatArray, IdArray, Scope
 
 Allowed: TypeAlias = Callable[[IdArray], BoolArray]
 """Which of some ids a search may return."""
-ShardIndexes: TypeAlias = list[tuple[int, VectorIndex]]
+Segments: TypeAlias = list[tuple[int, Segment]]
 
 _GUESSED_FROM = 1_024  # distances
-_NO_ROWS: FloatArray = np.zeros((0, 0), np.float32)
 
 
 class TokenVectors(msgspec.Struct, frozen=True):
@@ -62,51 +60,43 @@ class PassageVectors:
     tokens: tuple[FloatArray, ...]
 
 
-class _Bodies:
-    """The vectors of the bodies of one array of ids: as stored (n, dim), and inverse norms (n,).
+class _Bodies(NamedTuple):
+    """The vectors of the bodies of one array of ids: unit rows (n, dim), zeros for none.
 
-    Both are 0 for a memory without one.
+    ``held`` (n,) says which have one.
     """
 
-    def __init__(self, ids: IdArray, indexes: ShardIndexes) -> None:
-        self.ids, self.indexes = ids, indexes
-        rows = np.zeros((len(ids), indexes[0][1].dim if indexes else 0), np.int8)
-        self.inverse_norms = np.zeros(len(ids), np.float32)
-        for index, own in _holding(indexes, ids):
-            numbers, here = index.locate(ids[own])
-            held = own[here]
-            rows[held], self.inverse_norms[held] = index.stored(numbers[here])
-        self.rows = rows.astype(np.float32)
-
-    @functools.cached_property
-    def units(self) -> FloatArray:
-        """The rows as unit vectors (n, dim)."""
-        return self.rows * self.inverse_norms[:, None]
+    ids: IdArray
+    segments: Segments
+    units: FloatArray
+    held: BoolArray
 
 
 class VectorSearch(Reader):
-    """The queries of a snapshot about vectors, by the indexes of the scope's shards."""
+    """The queries of a snapshot about vectors, by the segments of the scope's shards."""
+
+    _bodies: _Bodies | None = None
 
     def nearest(self, vector: FloatArray, model_id: str, scope: Scope, k: int) -> Hits:
         """Find the k memories whose best views have the highest cosine with a unit vector."""
+        models = self._models_of(model_id)
         scoped = [
-            (index, self._allowed(scope) if self._narrows(shard, scope) else None)
-            for shard, index in self._indexes_of(model_id, scope, views=True)
+            (segment, self._allowed(scope) if self._narrows(shard, scope) else None)
+            for model in models
+            for shard, segment in self._segments(model, scope)
         ]
-        return search(scoped, vector, k, len(self._models_of(model_id)))
+        return search(scoped, vector, k, len(models))
 
     def cosines(self, vector: FloatArray, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
         """Return the cosine of memories' best views with a unit vector, NaN without a vector."""
-        cosines = np.full(len(ids), np.nan, np.float32)
         bodies = self._bodies_of(model_id, ids, scope)
-        if not bodies.rows.size:
-            return cosines
-        held = bodies.inverse_norms > 0.0
-        np.multiply(np.vecdot(bodies.rows, vector), bodies.inverse_norms, out=cosines, where=held)
-        views = self._indexes_of(model_id, scope, views=True)[len(bodies.indexes) :]
-        for index, own in _holding(views, ids):
-            numbers, owners = index.locate_all(ids[own])
-            np.fmax.at(cosines, own[owners], index.cosines(vector, numbers))
+        cosines = np.full(len(ids), np.nan, np.float32)
+        if bodies.held.any():
+            np.copyto(cosines, np.vecdot(bodies.units, vector), where=bodies.held)
+            for model in self._models_of(model_id)[1:]:
+                for _, segment in self._segments(model, scope):
+                    numbers, owners = segment.locate(ids)
+                    np.fmax.at(cosines, owners, segment.cosines(vector, numbers))
         return cosines
 
     def bodies(self, model_id: str, ids: IdArray, scope: Scope) -> FloatArray:
@@ -124,78 +114,81 @@ class VectorSearch(Reader):
         models = self._models_of(model_id)
         if not models:
             return _NO_TOKENS
-        model = models[0]
-        rows = [row for row in self._packed(model, np.sort(in_scope(ids, scope))) if row[1]]
-        long = self.long_among(model_id, ids, scope)
-        if len(long):
-            # A row of no bytes would be a run without an end.
-            rows += [
-                (memory, tokens)
-                for memory, packed in self._packed(models[-1], long)
-                for tokens in divided(packed, model.token_dim)
-                if tokens
-            ]
+        token_dim = models[0].token_dim
+        rows = self._packed(models[0], np.sort(in_scope(ids, scope)))
+        for memory, packed in self._packed(models[-1], self.long_among(model_id, ids, scope)):
+            rows += [(memory, tokens) for tokens in divided(packed, token_dim)]
+        rows = [row for row in rows if row[1]]  # one of no bytes would be a run without an end
         if not rows:
             return _NO_TOKENS
         with_tokens, blobs = zip(*rows, strict=True)
         order = ids.argsort()
         numbers = order[ids.searchsorted(with_tokens, sorter=order)]
-        sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) * 2 // model.token_dim
-        tokens = unpack_tokens(b"".join(blobs), model.token_dim)
+        sizes = np.fromiter(map(len, blobs), np.int64, len(blobs)) * 2 // token_dim
+        tokens = unpack_tokens(b"".join(blobs), token_dim)
         return TokenVectors(tokens, sizes.cumsum() - sizes, numbers)
 
     def passage_vectors(
         self, model_id: str, ids: IdArray, scope: Scope
     ) -> dict[int, PassageVectors]:
         """Return the vectors of the passages of those memories that are long."""
-        long = self.long_among(model_id, ids, scope)
-        if not len(long):
-            return {}
-        model = self._models_of(model_id)[-1]
-        packed = dict(self._packed(model, long))
-        loaded = {}
-        for index in self._passage_indexes(model_id, scope):
-            numbers, owners = index.locate_all(long)
-            for owner in np.unique(owners).tolist():
-                memory = int(long[owner])
-                loaded[memory] = PassageVectors(
-                    index.units(numbers[owners == owner]),
-                    tuple(
-                        unpack_tokens(tokens, model.token_dim)
-                        for tokens in divided(packed.get(memory, b""), model.token_dim)
-                    ),
-                )
-        return loaded
+        vectors = {}
+        for model in self._models_of(model_id):
+            if model.role != PASSAGE:
+                continue
+            long = self.long_among(model_id, ids, scope)
+            packed = dict(self._packed(model, long))
+            for _, segment in self._segments(model, scope):
+                numbers, owners = segment.locate(long)
+                for owner in np.unique(owners).tolist():
+                    memory = int(long[owner])
+                    tokens = divided(packed.get(memory, b""), model.token_dim)
+                    vectors[memory] = PassageVectors(
+                        segment.units(numbers[owners == owner]),
+                        tuple(unpack_tokens(each, model.token_dim) for each in tokens),
+                    )
+        return vectors
 
     def long_among(self, model_id: str, ids: IdArray, scope: Scope) -> IdArray:
         """Return the ids, in scope, of memories of which a model has read passages, ascending."""
-        indexes = self._passage_indexes(model_id, scope)
-        if not indexes:
-            return NO_IDS
         visible = in_scope(ids, scope)
-        return np.sort(np.concatenate([visible[each.locate(visible)[1]] for each in indexes]))
+        long = [
+            visible[segment.locate(visible)[1]]
+            for model in self._models_of(model_id)
+            if model.role == PASSAGE
+            for _, segment in self._segments(model, scope)
+        ]
+        return np.unique(np.concatenate([NO_IDS, *long]))
 
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""
         if model_id is None:
-            newest = {
-                model.role: model.model_id for model in vector_tables.models(self._connection)
-            }
+            newest = {model.role: model.model_id for model in vectors.models(self._connection)}
             model_id = newest.get("embedder", newest.get("static", ""))
-        indexes = self._indexes_of(model_id, scope)
-        n_embedded = sum(len(index) for shard, index in indexes if shard % 2 == 0)
+        n_embedded = sum(
+            len(segment.ids)
+            for model in self._models_of(model_id)[:1]
+            for shard, segment in self._segments(model, scope)
+            if shard % 2 == 0
+        )
         return max(0, self.n_current(scope) - n_embedded)
 
     def _bodies_of(self, model_id: str, ids: IdArray, scope: Scope) -> _Bodies:
-        indexes = self._indexes_of(model_id, scope)
-        last = self._last_bodies
-        if last is None or ids is not last.ids or indexes is not last.indexes:
-            last = self._last_bodies = _Bodies(ids, indexes)
+        models = self._models_of(model_id)
+        segments = self._segments(models[0], scope) if models else []
+        last = self._bodies
+        if last is None or ids is not last.ids or segments is not last.segments:
+            units = np.zeros((len(ids), models[0].dim if models else 0), np.float32)
+            held = np.zeros(len(ids), np.bool_)
+            for _, segment in segments:
+                numbers, owners = segment.locate(ids)
+                units[owners], held[owners] = segment.units(numbers), True
+            last = self._bodies = _Bodies(ids, segments, units, held)
         return last
 
-    _last_bodies: _Bodies | None = None
-
-    def _packed(self, model: vector_tables.Model, memories: IdArray) -> list[tuple[int, bytes]]:
+    def _packed(self, model: Model, memories: IdArray) -> list[tuple[int, bytes]]:
+        if not len(memories):
+            return []
         return sql.rows(
             self._connection,
             "SELECT e.memory, e.tokens FROM carray(?) ids CROSS JOIN embedding e"
@@ -218,53 +211,40 @@ class VectorSearch(Reader):
 
         return allowed
 
-    def _passage_indexes(self, model_id: str, scope: Scope) -> list[VectorIndex]:
-        indexes = self._indexes_of(model_id, scope, views=True)
-        return [index for _, index in indexes if index.of_passages]
+    def _segments(self, model: Model, scope: Scope) -> Segments:
+        """List a model's segments of the scope's shards: (shard, segment)."""
+        shards = self._shards(scope)
+        return self._memo.get(("segments", model.no, shards), lambda: self._list(model, shards))
 
-    def _indexes_of(self, model_id: str, scope: Scope, *, views: bool = False) -> ShardIndexes:
-        """List the indexes of bodies or, if wanted, those of bodies and then of views, by shard."""
-        return self._memo.get(
-            ("indexes", model_id, views, self._shards(scope)),
-            lambda: self._list(model_id, scope, views=views),
-        )
+    def _list(self, model: Model, shards: Sequence[int]) -> Segments:
+        last_no = self._unchanged.get("last_number", lambda: last_number(self._connection))
+        segments = []
+        for shard in shards:
+            rewrites = self._partitions[shard // 2].rewrites
+            index = self._indexes.get(self._connection, model, shard, rewrites, last_no)
+            segments += [(shard, segment) for segment in index.segments]
+        return segments
 
-    def _list(self, model_id: str, scope: Scope, *, views: bool) -> ShardIndexes:
-        if views:
-            models, indexes = self._models_of(model_id)[1:], [*self._indexes_of(model_id, scope)]
-        else:
-            models, indexes = self._models_of(model_id)[:1], []
-        last_no = self._unchanged.get(
-            "last_number", lambda: vector_index.last_number(self._connection)
-        )
-        for model in models:
-            for shard in self._shards(scope):
-                rewrites = self._partitions[shard // 2].rewrites
-                index = self._indexes.get(self._connection, model, shard, rewrites, last_no)
-                indexes.append((shard, index))
-        return indexes
-
-    def _models_of(self, model_id: str) -> list[vector_tables.Model]:
+    def _models_of(self, model_id: str) -> list[Model]:
         return self._unchanged.get(
-            ("models", model_id), lambda: vector_tables.find_views(self._connection, model_id)
+            ("models", model_id), lambda: vectors.find_views(self._connection, model_id)
         )
 
 
 def search(
-    indexes: Sequence[tuple[VectorIndex, Allowed | None]],
+    segments: Sequence[tuple[Segment, Allowed | None]],
     vector: FloatArray,
     k: int,
     views: int = 1,
 ) -> Hits:
-    """Find the k nearest of several indexes to a unit vector (dim,); ties go to the lower id.
+    """Find the k nearest of several segments to a unit vector (dim,); ties go to the lower id.
 
     Below 1,000 rows in all every row is scored. Above, the closest by sign bits are, under
-    one threshold for all indexes. Where too few of the candidates are ``Allowed``, the pool grows
+    one threshold for all segments. Where too few of the candidates are ``Allowed``, the pool grows
     until k are found or every row was looked at, so a filter never hides what it allows.
 
     With several ``views``, a memory has several rows, and counts once, with the nearest.
     """
-    segments = [(segment, allowed) for index, allowed in indexes for segment in index.segments]
     starts = [0, *itertools.accumulate([len(segment.ids) for segment, _ in segments])]
     n = starts[-1]
     pool = max(n_candidates(n), 4 * k * views)
@@ -344,18 +324,3 @@ def _smallest(distances: npt.NDArray[np.uint16], n: int) -> IdArray:
     near = distances[rows]
     closest: IdArray = rows[near <= np.bincount(near).cumsum().searchsorted(n)]
     return closest
-
-
-def _holding(indexes: ShardIndexes, ids: IdArray) -> Iterator[tuple[VectorIndex, IdArray]]:
-    """Yield the indexes of the shards of some memories, and which memories may be there."""
-    if not indexes:
-        return
-    partitions = ids >> PARTITION_SHIFT
-    order = partitions.argsort(kind="stable")
-    ordered = partitions[order]
-    sought = np.array([shard // 2 for shard, _ in indexes], np.int64)
-    firsts = ordered.searchsorted(sought).tolist()
-    ends = ordered.searchsorted(sought, side="right").tolist()
-    for (_, index), first, end in zip(indexes, firsts, ends, strict=True):
-        if first < end:
-            yield index, order[first:end]

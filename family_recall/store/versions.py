@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import apsw
@@ -158,13 +158,13 @@ class Versions:
         )
         return [memory for (memory,) in rows]
 
-    def having_as_context(self, ids: Sequence[int]) -> list[int]:
-        """List the other memories that have one of these as their context."""
+    def with_following(self, ids: Collection[int]) -> list[int]:
+        """List memories and those whose context they are."""
         rows = sql.rows(
             self.connection,
-            "SELECT id FROM memory WHERE context_id IN (SELECT value FROM json_each(?1))"
-            " AND id NOT IN (SELECT value FROM json_each(?1)) ORDER BY id",
-            (json.dumps(list(ids)),),
+            "SELECT value FROM json_each(?1) UNION SELECT id FROM memory"
+            " WHERE context_id IN (SELECT value FROM json_each(?1))",
+            (_json(ids),),
         )
         return [memory for (memory,) in rows]
 

@@ -8,9 +8,12 @@ or not: one made from a word that is deleted later stays until the page is merge
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import apsw
 import numpy as np
@@ -19,25 +22,12 @@ from family_recall.store.file import sql
 from family_recall.store.file.schema import (
     SHARD_OF_MEMORY,
     id_range,
-    partition_of,
     partition_of_shard,
     shard_of,
     shards_in,
     words_table,
 )
-from family_recall.store.words import count_words
-
-if TYPE_CHECKING:
-    from family_recall.store.partitions import Counters
-
-from family_recall.store.words import (
-    Indexed,
-    Words,
-    quoted,
-    row_words,
-    split,
-    stem_number,
-)
+from family_recall.store.words import count_words, quoted, row_words, split, stem_number
 
 _MERGED_PAGES = 64
 _NO_MERGE = 2  # fewer rows change where nothing was left to merge
@@ -45,56 +35,47 @@ _COUNT_BITS = 31  # beside the 32 of a stem, and a sign
 _BATCH = 500  # memories
 
 
+@dataclass(frozen=True, slots=True)
 class WordIndex:
-    """Adds and removes the words of memories; those of new memories are gathered until read."""
+    """The words of memories, inside one write transaction.
 
-    def __init__(self, connection: apsw.Connection, counters: Counters) -> None:
-        self._connection = connection
-        self._counters = counters
-        self._gathered: dict[int, list[Words]] = {}
-        self.before_flush: Callable[[], None] = lambda: None
+    A partition's statistics count the memories whose words are in its index.
+    """
 
-    def gather(self, rows: Iterable[Words], *, past: bool) -> None:
-        """Add memories' words, with the others that are gathered at the next :meth:`flush`."""
-        for partition, group in _by_partition(rows).items():
-            self._gathered.setdefault(shard_of(partition, past=past), []).extend(group)
-            self._count(partition, group, +1, past=past)
+    connection: apsw.Connection
 
     def add(self, ids: Sequence[int]) -> None:
         """Add the words of stored memories, and store their counts in the rows."""
-        self.before_flush()
-        for (partition, past), rows in self._stored(ids).items():
-            self._connection.executemany(
-                "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
-                [(row.entries, row.n_words, row.id) for row in rows],
+        for shard, texts, n_bounded in self._by_shard(ids):
+            counted = count_words([text[1:] for text in texts])
+            name = words_table(shard)
+            self.connection.executemany(
+                f"INSERT INTO {name}(rowid, body, header, context) VALUES(?, ?, ?, ?)", texts
             )
-            self.gather(rows, past=past)
-            self._counters.of(partition).rewrites += 1
+            self.connection.executemany(
+                "UPDATE memory SET words = ?, n_words = ? WHERE id = ?",
+                [(*words, text[0]) for words, text in zip(counted, texts, strict=True)],
+            )
+            self._count(shard, counted, n_bounded, +1)
 
     def remove(self, ids: Sequence[int]) -> None:
-        """Remove the words of stored memories from index and counts."""
-        self.flush()
-        for start in range(0, len(ids), _BATCH):
-            for (partition, past), rows in self._stored(ids[start : start + _BATCH]).items():
-                remove(self._connection, shard_of(partition, past=past), rows)
-                self._count(partition, rows, -1, past=past)
-                self._counters.of(partition).rewrites += 1
-
-    def supersede(self, memory: int) -> None:
-        """Move a memory's words from the current ones of its partition to the superseded ones."""
-        self.remove([memory])
-        for rows in self._stored([memory]).values():
-            self.gather(rows, past=True)
+        """Remove the words of stored memories, which must read as when they were added."""
+        for shard, texts, n_bounded in self._by_shard(ids):
+            counted = count_words([text[1:] for text in texts])
+            name = words_table(shard)
+            self.connection.executemany(
+                f"INSERT INTO {name}({name}, rowid, body, header, context)"
+                " VALUES('delete', ?, ?, ?, ?)",
+                texts,
+            )
+            self._count(shard, counted, n_bounded, -1)
+            self.connection.execute("DELETE FROM word_count WHERE shard = ? AND n <= 0", (shard,))
 
     def with_phrase(self, partition: int, phrase: str) -> list[tuple[int, str]]:
-        """List the current memories of a partition whose body has a phrase: (id, text).
-
-        Not those whose words are not gathered yet.
-        """
-        self._write()
+        """List the current memories of a partition whose body has a phrase: (id, text)."""
         table = words_table(shard_of(partition, past=False))
         return sql.rows(
-            self._connection,
+            self.connection,
             f"SELECT m.id, m.text FROM {table} CROSS JOIN memory m ON m.id = {table}.rowid"
             f" WHERE {table} MATCH ?",
             (f"body : {quoted(phrase)}",),
@@ -103,7 +84,7 @@ class WordIndex:
     def stems_of(self, ids: Sequence[int]) -> set[str]:
         """Return the stems of the memories' own words."""
         rows = sql.rows(
-            self._connection,
+            self.connection,
             "SELECT body, header FROM words_content WHERE id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(ids)),),
         )
@@ -111,62 +92,66 @@ class WordIndex:
 
     def unused(self, stems: Iterable[str]) -> set[str]:
         """Return those of some stems that no memory of the file has any more."""
-        self.flush()
         # Shard by shard: the table is ordered by shard first, and there are few.
         query = (
             "SELECT EXISTS (SELECT 1 FROM partition p JOIN word_count w"
             " ON w.shard IN (2 * p.no, 2 * p.no + 1) AND w.stem = ?)"
         )
         return {
-            stem for stem in stems if not sql.row(self._connection, query, (stem_number(stem),))[0]
+            stem for stem in stems if not sql.row(self.connection, query, (stem_number(stem),))[0]
         }
 
     def rewrite_if_stale(self) -> None:
         """Rewrite the indexes that keep words between their pages which no memory has."""
-        self.flush()
-        rewrite_if_stale(self._connection)
+        rewrite_if_stale(self.connection)
 
-    def flush(self) -> None:
-        """Write the words gathered so far, and before them what is gathered elsewhere."""
-        self.before_flush()
-        self._write()
+    def _by_shard(
+        self, ids: Sequence[int]
+    ) -> Iterator[tuple[int, list[tuple[int, str, str, str]], int]]:
+        """Yield shards with some of the memories: (id, body, header, context) of each.
 
-    def _write(self) -> None:
-        for shard, rows in self._gathered.items():
-            add(self._connection, shard, rows)
-        self._gathered.clear()
+        And how many of those are current and valid for a time only.
+        """
+        for start in range(0, len(ids), _BATCH):
+            rows = sql.rows(
+                self.connection,
+                f"SELECT {SHARD_OF_MEMORY} AS shard, m.superseded_s IS NULL"
+                " AND coalesce(m.valid_from_s, m.valid_until_s) IS NOT NULL,"
+                " m.id, w.body, w.header, w.context FROM memory m JOIN words_content w"
+                " ON w.id = m.id WHERE m.id IN (SELECT value FROM json_each(?))"
+                " ORDER BY shard, m.id",
+                (json.dumps(list(ids[start : start + _BATCH])),),
+            )
+            for shard, group in itertools.groupby(rows, operator.itemgetter(0)):
+                of_shard = list(group)
+                yield shard, [row[2:] for row in of_shard], sum(row[1] for row in of_shard)
 
-    def _stored(self, ids: Sequence[int]) -> dict[tuple[int, bool], list[Words]]:
-        """Split and count the words of stored memories, by partition and whether superseded."""
-        texts: dict[bool, list[Indexed]] = {}
-        for memory, past, body, header, context in sql.rows(
-            self._connection,
-            "SELECT m.id, m.superseded_s IS NOT NULL, w.body, w.header, w.context"
-            " FROM memory m JOIN words_content w ON w.id = m.id"
-            " WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
-            (json.dumps(list(ids)),),
-        ):
-            texts.setdefault(bool(past), []).append(Indexed(memory, body, header, context))
-        return {
-            (partition, past): rows
-            for past, group in texts.items()
-            for partition, rows in _by_partition(count_words(group)).items()
-        }
-
-    def _count(self, partition: int, rows: Sequence[Words], sign: int, *, past: bool) -> None:
-        n_words = sign * sum(row.n_words for row in rows)
-        change = self._counters.of(partition)
-        if past:
-            change.words_past += n_words
-        else:
-            change.words_current += n_words
-
-
-def _by_partition(rows: Iterable[Words]) -> dict[int, list[Words]]:
-    grouped: dict[int, list[Words]] = {}
-    for row in rows:
-        grouped.setdefault(partition_of(row.id), []).append(row)
-    return grouped
+    def _count(
+        self, shard: int, counted: Sequence[tuple[bytes, int]], n_bounded: int, sign: int
+    ) -> None:
+        """Count a shard's memories and words, which were added (``sign`` 1) or removed (-1)."""
+        n, n_words = ("n_past", "words_past") if shard % 2 else ("n_current", "words_current")
+        self.connection.execute(
+            f"UPDATE main.partition SET {n} = {n} + ?, {n_words} = {n_words} + ?,"
+            " n_bounded = n_bounded + ? WHERE no = ?",
+            (
+                sign * len(counted),
+                sign * sum(words for _, words in counted),
+                sign * n_bounded,
+                partition_of_shard(shard),
+            ),
+        )
+        stems = row_words([entries for entries, _ in counted]).stems
+        # One array of numbers, of a stem and its count each, is bound in half of the time of rows.
+        stems, counts = np.unique(stems, return_counts=True)
+        pairs = stems.astype(np.int64) << _COUNT_BITS | sign * counts + (1 << _COUNT_BITS - 1)
+        if len(pairs):
+            self.connection.execute(
+                "INSERT INTO word_count(shard, stem, n) SELECT ?1, value >> ?2,"
+                " (value & ((1 << ?2) - 1)) - (1 << (?2 - 1)) FROM carray(?3) WHERE TRUE"
+                " ON CONFLICT DO UPDATE SET n = n + excluded.n",
+                (shard, _COUNT_BITS, sql.id_array(pairs)),
+            )
 
 
 def create(connection: apsw.Connection, shard: int) -> None:
@@ -184,32 +169,10 @@ def create(connection: apsw.Connection, shard: int) -> None:
     )
 
 
-def clear(connection: apsw.Connection, shard: int) -> None:
+def drop(connection: apsw.Connection, shard: int) -> None:
     """Delete a shard's words and their counts."""
     connection.execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
     connection.execute("DELETE FROM word_count WHERE shard = ?", (shard,))
-    create(connection, shard)
-
-
-def add(connection: apsw.Connection, shard: int, rows: Sequence[Words]) -> None:
-    """Add memories to a shard's words and counts."""
-    name = words_table(shard)
-    connection.executemany(
-        f"INSERT INTO {name}(rowid, body, header, context) VALUES(?, ?, ?, ?)",
-        [(row.id, row.body, row.header, row.context) for row in rows],
-    )
-    _count(connection, shard, rows, +1)
-
-
-def remove(connection: apsw.Connection, shard: int, rows: Sequence[Words]) -> None:
-    """Remove memories from a shard; their words must be those they were added with."""
-    name = words_table(shard)
-    connection.executemany(
-        f"INSERT INTO {name}({name}, rowid, body, header, context) VALUES('delete', ?, ?, ?, ?)",
-        [(row.id, row.body, row.header, row.context) for row in rows],
-    )
-    _count(connection, shard, rows, -1)
-    connection.execute("DELETE FROM word_count WHERE shard = ? AND n <= 0", (shard,))
 
 
 def merge(connection: apsw.Connection, shard: int) -> None:
@@ -224,21 +187,6 @@ def merge(connection: apsw.Connection, shard: int) -> None:
         before = connection.total_changes()
         connection.execute(f"INSERT INTO {name}({name}, rank) VALUES('merge', ?)", (pages,))
         changes, pages = connection.total_changes() - before, _MERGED_PAGES
-
-
-def _count(connection: apsw.Connection, shard: int, rows: Sequence[Words], sign: int) -> None:
-    words = row_words([row.entries for row in rows])
-    stems, counts = np.unique(words.stems, return_counts=True)
-    if not len(stems):
-        return
-    # One array of numbers, of a stem and its count each, is bound in half of the time of rows.
-    pairs = stems.astype(np.int64) << _COUNT_BITS | sign * counts + (1 << _COUNT_BITS - 1)
-    connection.execute(
-        "INSERT INTO word_count(shard, stem, n) SELECT ?1, value >> ?2,"
-        " (value & ((1 << ?2) - 1)) - (1 << (?2 - 1)) FROM carray(?3) WHERE TRUE"
-        " ON CONFLICT DO UPDATE SET n = n + excluded.n",
-        (shard, _COUNT_BITS, sql.id_array(pairs)),
-    )
 
 
 def vocabulary(

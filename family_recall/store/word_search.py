@@ -11,9 +11,8 @@ import numpy as np
 from family_recall.store import identifiers, scope_sql
 from family_recall.store.file import sql
 from family_recall.store.file.schema import words_table
-from family_recall.store.ids import Hits
 from family_recall.store.reader import Reader
-from family_recall.store.scope_sql import Condition
+from family_recall.store.scope_sql import Condition, Hits
 from family_recall.store.words import quoted, split, stem_number
 from family_recall.types import IdArray, Scope
 from family_recall.types.understanding import Identifier

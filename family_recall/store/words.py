@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import array
 import functools
-import itertools
 import threading
 import zlib
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import msgspec
@@ -25,26 +24,6 @@ from family_recall.types import BoolArray, IdArray
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _N_COLUMNS = 3
-
-
-class Indexed(NamedTuple):
-    """One memory's texts, column by column; the context is the turn before it."""
-
-    id: int
-    body: str
-    header: str
-    context: str
-
-
-class Words(NamedTuple):
-    """One memory's words: what FTS5 indexes, and the counts kept beside the row."""
-
-    id: int
-    body: str
-    header: str
-    context: str
-    entries: bytes
-    n_words: int
 
 
 def split(text: str) -> list[tuple[str, str]]:
@@ -58,23 +37,19 @@ def quoted(word: str) -> str:
     return '"' + word.replace('"', '""').replace("\0", " ") + '"'
 
 
+def place_words(text: str) -> list[tuple[int, int, str]]:
+    """Return where the words of a text stand, in characters, with their stems."""
+    raw, tokens = _tokens(text)
+    if text.isascii():
+        return tokens
+    begins = (np.frombuffer(raw, np.uint8) & 0xC0) != 0x80
+    before = np.concatenate([[0], begins.cumsum()]).tolist()
+    return [(before[start], before[end], stem) for start, end, stem in tokens]
+
+
 def find_stems(text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]:
     """Return where words with some stems stand in a text: (start, end) in characters."""
-    raw, tokens = _tokens(text)
-    spans = [(start, end) for start, end, stem in tokens if stem in stems]
-    if text.isascii():
-        return tuple(spans)
-    return tuple((len(raw[:start].decode()), len(raw[:end].decode())) for start, end in spans)
-
-
-def place_words(text: str) -> list[tuple[int, str]]:
-    """Return where the words of a text begin, in characters, with their stems."""
-    raw, tokens = _tokens(text)
-    if text.isascii():
-        return [(start, stem) for start, _, stem in tokens]
-    steps = itertools.pairwise([0, *(start for start, _, _ in tokens)])
-    starts = itertools.accumulate(len(raw[before:start].decode()) for before, start in steps)
-    return [(start, stem) for start, (_, _, stem) in zip(starts, tokens, strict=True)]
+    return tuple((start, end) for start, end, stem in place_words(text) if stem in stems)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -171,17 +146,15 @@ def row_words(memories: Sequence[bytes]) -> RowWords:
     )
 
 
-def count_words(texts: Sequence[Indexed]) -> list[Words]:
-    """Split memories as the index does and count their words by column, in one step for all."""
-    columns = [_stem_numbers(column) for text in texts for column in text[1:]]
+def count_words(texts: Sequence[Sequence[str]]) -> list[tuple[bytes, int]]:
+    """Split memories' (body, header, context) as the index does: entries, and words, of each."""
+    columns = [_stem_numbers(column) for text in texts for column in text]
     sizes = np.array([len(column) for column in columns])
     stems = np.frombuffer(b"".join(columns), np.uint32)
     entries, ends = _entries(stems, sizes)
     n_words = sizes.reshape(-1, _N_COLUMNS).sum(axis=1).tolist()
-    return [
-        Words(*text, entries[start:end], n)
-        for text, start, end, n in zip(texts, [0, *ends], ends, n_words, strict=False)
-    ]
+    starts = [0, *ends]
+    return [(entries[start:end], n) for start, end, n in zip(starts, ends, n_words, strict=False)]
 
 
 def _stem_numbers(text: str) -> array.array[int]:

@@ -25,7 +25,7 @@ from family_recall.encoders.base import Encoding
 from family_recall.errors import ModelError
 from family_recall.recall import answer
 from family_recall.recall.broker import Broker
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from tests.conftest import (
     HOME,
     TINY_STATIC,

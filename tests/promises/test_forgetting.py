@@ -20,8 +20,7 @@ from family_recall import FamilyRecall, Grant, Memory, Relation
 from family_recall.remember import embedded_text
 from family_recall.store.file.schema import PARTITION_SHIFT, shard_of, words_table
 from family_recall.store.vector_arrays import pack_tokens, quantise
-from family_recall.store.vector_tables import models
-from family_recall.store.vector_writing import ToEmbed
+from family_recall.store.vectors import ToEmbed, models
 from tests.conftest import (
     HOME,
     NOW,

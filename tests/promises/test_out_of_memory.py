@@ -72,7 +72,7 @@ def test_a_vector_index_without_memory_is_done_without(
         home.remember_many(stories())
     with open_home(path) as home:
         with monkeypatch.context() as patched:
-            patched.setattr(vector_index, "read_all", exhausted)
+            patched.setattr(vector_index, "_read", exhausted)
             answer = recall(home, QUESTION, "priya")
         again = recall(home, QUESTION, "priya")
 

@@ -159,7 +159,7 @@ def test_where_the_author_is_hidden_the_name_is_too(path: Path) -> None:
         assert "Kamala" not in everyone
         with store_of(home).reading() as reading:
             headers = sql.rows(
-                reading._connection,
+                reading.connection,
                 "SELECT header FROM memory WHERE redacted_view > 0",
             )
         assert not any("Kamala" in header for (header,) in headers)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from family_recall.recall.dataflow import by_score
 from family_recall.store import graph
 from family_recall.store.file.schema import SCHEMA
-from family_recall.store.ids import among
 from family_recall.store.reader import ReadCaches
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.scope_sql import among
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 
 IDS = st.lists(st.integers(-20, 20), max_size=40)

@@ -11,7 +11,7 @@ import pytest
 
 from family_recall.store import graph
 from family_recall.store.reader import ReadCaches
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 from tests.conftest import open_home
 

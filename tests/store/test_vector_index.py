@@ -13,11 +13,11 @@ import sqlite_vec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall.store import vector_index, vector_tables
-from family_recall.store.vector_arrays import Segment
-from family_recall.store.vector_index import VectorIndex, VectorIndexes
+from family_recall.store import vector_index
+from family_recall.store.file import schema
+from family_recall.store.vector_index import Segment, VectorIndex, VectorIndexes, last_number
 from family_recall.store.vector_search import n_candidates, search
-from family_recall.store.vector_tables import Model, NewVector, register
+from family_recall.store.vectors import Model, NewVector, Vectors
 from family_recall.types import FloatArray, IdArray
 
 DIM = 64
@@ -42,13 +42,8 @@ def opened(*, vec0: bool) -> Iterator[tuple[apsw.Connection, Model]]:
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
-    connection.execute(
-        "CREATE TABLE embedding_model(no INTEGER PRIMARY KEY, model_id TEXT UNIQUE, dim INTEGER,"
-        " token_dim INTEGER, storage TEXT, role TEXT);"
-        "CREATE TABLE embedding(no INTEGER PRIMARY KEY AUTOINCREMENT, memory INTEGER,"
-        " model INTEGER, tokens BLOB); CREATE UNIQUE INDEX em ON embedding(memory, model)"
-    )
-    model = register(connection, "m", DIM, 16, vec0=vec0)
+    schema.create(connection)
+    model = Vectors(connection, vec0).register("m", DIM, 16)
     yield connection, model
     connection.close()
 
@@ -57,7 +52,7 @@ def stored(connection: apsw.Connection, model: Model, numbers: range, seed: int)
     """Write vectors of some memories to the current shard."""
     rows = drawn(len(numbers), seed)
     new = [NewVector(FIRST + at, row, NO_TOKENS) for at, row in zip(numbers, rows, strict=True)]
-    vector_tables.add(connection, model, [(CURRENT, row) for row in new])
+    Vectors(connection, vec0=True).add_to_shards(model, [(CURRENT, row) for row in new])
 
 
 def as_dict(vector_index: VectorIndex) -> dict[int, bytes]:
@@ -96,19 +91,24 @@ def test_an_updated_index_is_what_a_fresh_one_would_be(
             elif n:
                 memory = FIRST + number % n
                 if kind == "retire":
-                    vector_tables.move(connection, memory, PAST, vec0=True)
+                    Vectors(connection, vec0=True).move(memory, PAST)
                 else:
-                    vector_tables.remove(connection, [memory], vec0=True)
+                    Vectors(connection, vec0=True).remove([memory])
                     stored(connection, model, range(number % n, number % n + 1), 100 + at)
                 rewrites += 1
             if at in looked or at + 1 == len(history):
                 for shard in (CURRENT, PAST):
-                    kept = held.get(connection, model, shard, rewrites)
-                    fresh = VectorIndexes().get(connection, model, shard, rewrites)
+                    kept, fresh = (
+                        indexes.get(connection, model, shard, rewrites, last_number(connection))
+                        for indexes in (held, VectorIndexes())
+                    )
                     assert as_dict(kept) == as_dict(fresh)
-                    assert len(kept) == len(as_dict(kept))
+                    assert sum(len(segment.ids) for segment in kept.segments) == len(as_dict(kept))
                     (question,) = drawn(1, 999)
-                    one, other = (search([(b, None)], question, 10) for b in (kept, fresh))
+                    one, other = (
+                        search([(segment, None) for segment in index.segments], question, 10)
+                        for index in (kept, fresh)
+                    )
                     assert one.ids.tolist() == other.ids.tolist()
                     assert one.scores == pytest.approx(other.scores, abs=1e-6)
 
@@ -118,12 +118,12 @@ def test_one_more_memory_copies_no_large_segment() -> None:
     with opened(vec0=True) as (connection, model):
         stored(connection, model, range(2_000), 1)
         held = VectorIndexes()
-        before = held.get(connection, model, CURRENT, 0)
+        before = held.get(connection, model, CURRENT, 0, last_number(connection))
         stored(connection, model, range(2_000, 2_001), 2)
-        after = held.get(connection, model, CURRENT, 0)
+        after = held.get(connection, model, CURRENT, 0, last_number(connection))
 
     assert after.segments[0] is before.segments[0]
-    assert len(after) == 2_001
+    assert [len(segment.ids) for segment in after.segments] == [2_000, 1]
 
 
 def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,17 +132,18 @@ def test_one_memory_less_copies_one_segment(monkeypatch: pytest.MonkeyPatch) -> 
     with opened(vec0=True) as (connection, model):
         stored(connection, model, range(2_048), 1)
         held = VectorIndexes()
-        before = held.get(connection, model, CURRENT, 0)
-        vector_tables.move(connection, FIRST + 700, PAST, vec0=True)
+        before = held.get(connection, model, CURRENT, 0, last_number(connection))
+        Vectors(connection, vec0=True).move(FIRST + 700, PAST)
 
         def unread(*given: Any) -> Any:
             raise AssertionError(given)
 
-        monkeypatch.setattr(vector_index, "_read_chunks", unread)
-        after = held.get(connection, model, CURRENT, 1)
+        monkeypatch.setattr(vector_index, "_read", unread)
+        after = held.get(connection, model, CURRENT, 1, last_number(connection))
 
     same = sum(any(one is other for other in before.segments) for one in after.segments)
-    assert (len(after), same, len(before.segments)) == (2_047, 3, 4)
+    n_after = sum(len(segment.ids) for segment in after.segments)
+    assert (n_after, same, len(before.segments)) == (2_047, 3, 4)
 
 
 def exact(rows: FloatArray, question: FloatArray, k: int) -> IdArray:
@@ -161,10 +162,14 @@ def test_ninety_nine_of_a_hundred_neighbours_are_found(n: int) -> None:
     segments = [
         Segment.of(np.arange(at, min(at + 16_384, n)), int8[at : at + 16_384]) for at in cuts
     ]
-    held = VectorIndex(384, tuple(segments), 0, 0)
     questions = drawn(25, 4, 384)
     shared = sum(
-        len(np.intersect1d(search([(held, None)], question, 48).ids, exact(rows, question, 48)))
+        len(
+            np.intersect1d(
+                search([(each, None) for each in segments], question, 48).ids,
+                exact(rows, question, 48),
+            )
+        )
         for question in questions
     )
 
@@ -205,11 +210,8 @@ def test_candidates_are_the_closest_by_sign_bits(
         Segment.of(ids[end - size : end], rows[end - size : end])
         for size, end in zip(sizes, ends, strict=True)
     ]
-    indexes = [
-        (VectorIndex(dim, (segment,), 0, 0), None) for segment in segments if len(segment.ids)
-    ]
 
-    hits = search(indexes, vector, 40)
+    hits = search([(segment, None) for segment in segments if len(segment.ids)], vector, 40)
 
     distances = ((rows > 0) != (vector > 0)).sum(axis=1)
     n_scored = max(n_candidates(n), 160)

@@ -19,11 +19,11 @@ from hypothesis.extra import numpy as hnp
 from family_recall import FamilyRecall
 from family_recall.errors import InvalidMemoryError, StoreError
 from family_recall.store.file import connections
-from family_recall.store.ids import Hits
+from family_recall.store.scope_sql import Hits
 from family_recall.store.vector_arrays import pack_tokens, quantise, unpack_tokens
-from family_recall.store.vector_index import VectorIndex, VectorIndexes
+from family_recall.store.vector_index import VectorIndex, VectorIndexes, last_number
 from family_recall.store.vector_search import search
-from family_recall.store.vector_tables import NewVector, add, find_model, register
+from family_recall.store.vectors import NewVector, Vectors, find_views
 from family_recall.types import BoolArray, FloatArray, IdArray
 from tests.conftest import (
     HOME,
@@ -56,20 +56,20 @@ def vec0_file(path: Path, vectors: FloatArray) -> Iterator[apsw.Connection]:
     connection = apsw.Connection(str(path))
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
-    model = register(connection, "oracle", vectors.shape[1], TOKEN_DIM, vec0=True)
+    tables = Vectors(connection, vec0=True)
+    model = tables.register("oracle", vectors.shape[1], TOKEN_DIM)
     none = np.zeros((0, TOKEN_DIM), np.float32)
     with connection:
         rows = [NewVector(FIRST + n, row, none) for n, row in enumerate(vectors)]
-        add(connection, model, [(SHARD, row) for row in rows])
+        tables.add_to_shards(model, [(SHARD, row) for row in rows])
     yield connection
     connection.close()
 
 
 def index_of(connection: apsw.Connection) -> VectorIndex:
     """Read the stored vectors as a search does."""
-    model = find_model(connection, "oracle")
-    assert model is not None
-    return VectorIndexes().get(connection, model, SHARD, 0)
+    (model,) = find_views(connection, "oracle")
+    return VectorIndexes().get(connection, model, SHARD, 0, last_number(connection))
 
 
 def closest(
@@ -79,7 +79,7 @@ def closest(
     allowed: Callable[[IdArray], BoolArray] | None = None,
 ) -> Hits:
     """Search one index as the library does."""
-    return search([(vector_index, allowed)], vector, k)
+    return search([(segment, allowed) for segment in vector_index.segments], vector, k)
 
 
 def clustered(n: int, seed: int, dim: int = DIM) -> FloatArray:
@@ -160,14 +160,15 @@ def test_rows_added_later_are_found_like_the_rest(path: Path) -> None:
     """An index that grew with the file holds what a fresh one holds."""
     vectors = clustered(300, 11)
     with vec0_file(path, vectors[:100]) as connection:
-        model = find_model(connection, "oracle")
-        assert model is not None
+        (model,) = find_views(connection, "oracle")
         blocks = VectorIndexes()
-        assert len(blocks.get(connection, model, SHARD, 0).ids) == 100
+        blocks.get(connection, model, SHARD, 0, last_number(connection))
         none = np.zeros((0, TOKEN_DIM), np.float32)
-        add(connection, model, [(SHARD, NewVector(FIRST + n, vectors[n], none))
-                                for n in range(100, 300)])  # fmt: skip
-        grown, fresh = blocks.get(connection, model, SHARD, 0), index_of(connection)
+        Vectors(connection, vec0=True).add_to_shards(
+            model, [(SHARD, NewVector(FIRST + n, vectors[n], none)) for n in range(100, 300)]
+        )
+        grown = blocks.get(connection, model, SHARD, 0, last_number(connection))
+        fresh = index_of(connection)
         for question in clustered(5, 12):
             one, other = closest(grown, question, 20), closest(fresh, question, 20)
             assert one.ids.tolist() == other.ids.tolist() == nearest(vectors, question, 20)
@@ -218,16 +219,12 @@ def test_what_has_no_direction_is_refused(row: FloatArray) -> None:
 
 def test_one_name_has_one_pair_of_dimensions_and_one_role(path: Path) -> None:
     """A model registered again with other dimensions or as static is refused, with the way out."""
-    with (
-        vec0_file(path, clustered(3, 1)) as connection,
-        pytest.raises(InvalidMemoryError, match="give it a new model_id"),
-    ):
-        register(connection, "oracle", DIM + 8, TOKEN_DIM, vec0=True)
-    with (
-        vec0_file(path, clustered(3, 1)) as connection,
-        pytest.raises(InvalidMemoryError, match="give it a new model_id"),
-    ):
-        register(connection, "oracle", DIM, TOKEN_DIM, vec0=True, role="static")
+    with vec0_file(path, clustered(3, 1)) as connection:
+        tables = Vectors(connection, vec0=True)
+        with pytest.raises(InvalidMemoryError, match="give it a new model_id"):
+            tables.register("oracle", DIM + 8, TOKEN_DIM)
+        with pytest.raises(InvalidMemoryError, match="give it a new model_id"):
+            tables.register("oracle", DIM, TOKEN_DIM, "static")
 
 
 def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
@@ -236,17 +233,18 @@ def test_static_vectors_are_searched_in_a_plain_table(path: Path) -> None:
     with open_home(path):
         pass
     connection = apsw.Connection(str(path))
-    model = register(connection, "table", DIM, 0, vec0=True, role="static")
+    tables = Vectors(connection, vec0=True)
+    model = tables.register("table", DIM, 0, "static")
     none = np.zeros((0, 0), np.float32)
     rows = [(SHARD, NewVector(FIRST + n, row, none)) for n, row in enumerate(vectors)]
     held = VectorIndexes()
     for start in (0, 200):
         with connection:
-            add(connection, model, rows[start : start + 200])
-        vector_index, fresh = held.get(connection, model, SHARD, 0), VectorIndexes()
+            tables.add_to_shards(model, rows[start : start + 200])
+        vector_index = held.get(connection, model, SHARD, 0, last_number(connection))
         for question in clustered(5, 14):
             expected = nearest(vectors[: start + 200], question, 20)
-            again = fresh.get(connection, model, SHARD, 0)
+            again = VectorIndexes().get(connection, model, SHARD, 0, last_number(connection))
             assert closest(vector_index, question, 20).ids.tolist() == expected
             assert closest(again, question, 20).ids.tolist() == expected
     connection.close()

@@ -33,7 +33,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 from family_recall import FamilyRecall, Grant, Hidden, Person, RecallContext
 from family_recall.access import policy
 from family_recall.apps.evaluation import synthetic
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json

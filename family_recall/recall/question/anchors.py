@@ -13,8 +13,8 @@ from collections.abc import Collection, Sequence
 
 from family_recall.english import events
 from family_recall.english.times import Anchor
-from family_recall.store.snapshot import Snapshot
 from family_recall.store.timeline_queries import Milestone
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 
 MAX_MILESTONES = 200

@@ -20,7 +20,7 @@ from family_recall.english.text import EVERYDAY_WORDS, MAX_QUESTION_CHARS, Words
 from family_recall.recall.question.kinship import Kinship, is_one, names_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 
 _POSSESSIVE = re.compile(r"['’]s?$")

@@ -22,7 +22,7 @@ from family_recall.english.text import normalise
 from family_recall.store.file.schema import partition_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import Scope
 
 MIN_RELATION_CONFIDENCE = 0.5

@@ -26,7 +26,7 @@ from family_recall.recall.dataflow import QueryPlan, RelatedWord
 from family_recall.recall.question import anchors, entities
 from family_recall.recall.question.related import Related, related, relations_about
 from family_recall.store.memories import StoredMemory
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.store.word_search import WordStatistics
 from family_recall.types import RecallRequest, Region, Scope, SpokenTime, Understanding
 

@@ -20,7 +20,7 @@ from family_recall.recall.question.kinship import (
 )
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.types import RelationResult, Scope
 
 MAX_ANSWERING = 12

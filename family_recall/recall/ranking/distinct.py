@@ -16,8 +16,8 @@ from family_recall.deadline import has_stopped
 from family_recall.recall.dataflow import QueryContext, Ranking, inner_products
 from family_recall.recall.ranking.temporal import LASTING
 from family_recall.recall.runner import Runner
-from family_recall.store.ids import among
 from family_recall.store.memory_queries import Rows
+from family_recall.store.scope_sql import among
 from family_recall.types import FloatArray, IdArray
 
 NEAR_COPY = 0.9

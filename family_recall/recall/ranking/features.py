@@ -17,9 +17,9 @@ import numpy.typing as npt
 from family_recall.english.lexicon import TIME_STEMS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.recall.ranking import bm25, temporal
-from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
 from family_recall.store.passages import PassageWords
+from family_recall.store.scope_sql import among
 from family_recall.types import FloatArray, IdArray, kinds_of
 
 

@@ -20,7 +20,7 @@ from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import MARGIN, rescored
 from family_recall.recall.runner import Runner
 from family_recall.store.feedback import QuestionSketch, Verdict
-from family_recall.store.snapshot import Snapshot
+from family_recall.store.transaction import Snapshot
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, IdArray
 

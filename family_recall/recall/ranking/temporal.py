@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from family_recall.config import HALF_LIFE_DAYS
 from family_recall.recall.dataflow import QueryContext, QueryPlan
-from family_recall.store.ids import among
 from family_recall.store.memory_queries import MentionedTimes, Rows
+from family_recall.store.scope_sql import among
 from family_recall.store.words import stem_number
 from family_recall.types import BoolArray, FloatArray, IdArray
 

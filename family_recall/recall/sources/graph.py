@@ -33,7 +33,7 @@ from family_recall.recall.dataflow import (
 from family_recall.recall.ranking import bm25
 from family_recall.recall.runner import Runner
 from family_recall.recall.sources.graph_engine import personalized_pagerank
-from family_recall.store.ids import among
+from family_recall.store.scope_sql import among
 from family_recall.types import FloatArray, IdArray
 
 _HALF = 0.25  # of a start: the mass that counts half

@@ -17,7 +17,7 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from family_recall.store import vector_tables
+from family_recall.store import vectors
 from family_recall.store.erase.eraser import Erased
 from family_recall.store.file.disk_files import journal_of, log_of, raw_file
 from family_recall.store.word_index import terms
@@ -216,7 +216,7 @@ def _texts(connection: apsw.Connection) -> Iterator[bytes]:
 
 def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
     statements = ["SELECT words FROM memory", "SELECT tokens FROM embedding"]
-    for model in vector_tables.models(connection):
+    for model in vectors.models(connection):
         plain = model.storage == "plain"
         table = model.table if plain else f"{model.table}_vector_chunks00"
         statements.append(f"SELECT {'vector' if plain else 'vectors'} FROM {table}")

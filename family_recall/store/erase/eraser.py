@@ -17,12 +17,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from family_recall.store import graph, memories, vector_tables
+from family_recall.store import graph, memories
 from family_recall.store.file import sql
 from family_recall.store.file.schema import partition_of
 from family_recall.store.memories import StoredMemory
 from family_recall.store.transaction import WriteTransaction
-from family_recall.store.vector_tables import overwrite, vector_bytes
 
 REFERENCES: tuple[tuple[str, str], ...] = (
     ("memory", "id"), ("memory", "context_id"), ("embedding", "memory"), ("mention", "memory"),
@@ -64,7 +63,7 @@ class Eraser:
         self._relations = writing.relations
         self._versions = writing.versions
         self._next_weight = next_weight
-        self._vec0 = writing.vec0
+        self._vectors = writing.vectors
 
     def erase(self, memories: Iterable[int]) -> Erased:
         """Delete memories, by row id, with everything derived from them."""
@@ -74,24 +73,21 @@ class Eraser:
             return erased
         rows = self._rows(f"SELECT {_SOURCES} FROM memory WHERE id IN {_IDS}", ids)
         erased.texts = [text for texts in rows for text in texts if text]
-        erased.vectors = vector_bytes(self._connection, ids, vec0=self._vec0)
+        erased.vectors = self._vectors.bytes_of(ids)
         mentioned = self._rows(f"SELECT DISTINCT entity FROM mention WHERE memory IN {_IDS}", ids)
         erased.entities |= {entity for (entity,) in mentioned}
         erased.people |= self._people_who_lose_feedback(ids)
         stems = self._words.stems_of(ids)
-        followers = self._versions.having_as_context(ids)
+        followers = sorted({*self._versions.with_following(ids)} - {*ids})
         erased.counts.update(self._counts(ids))
         self._words.remove([*ids, *followers])
-        self._subtract_from_partitions(ids)
         erased.relations = self._relations.remove_evidence(frozenset(ids))
         for relation in erased.relations:
             erased.counts["relation"] += 1
             erased.entities |= {relation["subject"], relation["object"]}
         for memory in ids:
             graph.remove_node(self._connection, memory)
-        vector_tables.remove(self._connection, ids, vec0=self._vec0)
-        if not self._vec0:
-            overwrite(self._connection, ids)
+        self._vectors.remove(ids)
         for table, column in REFERENCES:
             if table not in {"memory", "edge"}:
                 self._rows(f"DELETE FROM {table} WHERE {column} IN {_IDS}", ids)
@@ -234,17 +230,6 @@ class Eraser:
             if column not in {"context_id", "dst"}
         }
         return {table: n for table, n in counts.items() if n}
-
-    def _subtract_from_partitions(self, ids: Sequence[int]) -> None:
-        self._rows(
-            "UPDATE main.partition AS partition SET n_current = partition.n_current - g.current,"
-            " n_past = partition.n_past - g.past, n_bounded = partition.n_bounded - g.bounded"
-            " FROM (SELECT id >> 40 AS no, sum(superseded_s IS NULL) AS current,"
-            "  sum(superseded_s IS NOT NULL) AS past, sum(superseded_s IS NULL"
-            "   AND coalesce(valid_from_s, valid_until_s) IS NOT NULL) AS bounded"
-            f"  FROM memory WHERE id IN {_IDS} GROUP BY 1) g WHERE partition.no = g.no",
-            ids,
-        )
 
     def _rows(self, statement: str, ids: Iterable[int]) -> list[Any]:
         """Run a statement about some memories, which it names by ``_IDS``."""

@@ -16,7 +16,7 @@ import apsw
 import numpy as np
 
 from family_recall.errors import InvalidRequestError
-from family_recall.store import vector_tables
+from family_recall.store import vectors
 from family_recall.store.erase.byte_search import RUN, runs_of_texts, search
 from family_recall.store.erase.eraser import REFERENCES
 from family_recall.store.erasure_log import ErasureLog
@@ -77,7 +77,7 @@ def _referring_rows(connection: apsw.Connection, rows: Sequence[int]) -> dict[st
     """Count, by table or index, what holds one of the numbers of some rows."""
     ids, erased = sql.id_array(np.array(rows, np.int64)), set(rows)
     columns = [*REFERENCES, ("relation, json_each(relation.evidence) AS evidence", "value")]
-    for model in vector_tables.models(connection):
+    for model in vectors.models(connection):
         is_plain = model.storage == "plain"
         columns.append((model.table, "id") if is_plain else (f"{model.table}_rowids", "rowid"))
     counts = Counter[str]()

@@ -1,5 +1,5 @@
 -- The layout of a file. Each partition also has two FTS5 tables (store/word_index.py), each
--- embedding model a table of vectors (store/vector_tables.py). A constraint has the name of the
+-- embedding model a table of vectors (store/vectors.py). A constraint has the name of the
 -- column that it is about, which store/file/damage.py reads from SQLite's errors. Moments are epoch
 -- seconds in the years 2 to 9998. Tables that are derived from memories refer to them without a
 -- constraint: their rows may be written first, and rebuild makes them again.

@@ -424,7 +424,7 @@ def test_a_memory_leaves_with_all_its_views(path: Path) -> None:
         gone, stays = sorted(stored(path, all_of(home)))
         assert recall(home, "otterish", "mia").trace.runs["vector"] == ("boat", "vet")
         with store_of(home).writing() as writing:
-            writing.vectors.clear([gone])
+            writing.vectors.remove([gone])
         names = ("tiny/1", "tiny-static/1")
         views = [f"{name}{view}" for name in names for view in ("", "#title", "#summary")]
         assert tables(path) == {name: [stays] for name in views}

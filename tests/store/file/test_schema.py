@@ -11,7 +11,7 @@ import pytest
 from family_recall.api import files
 from family_recall.errors import NewerStoreError, StoreError
 from family_recall.store.file.schema import SCHEMA, SCHEMA_VERSION
-from family_recall.store.vector_tables import Role
+from family_recall.store.vectors import Role
 from family_recall.types import BANDS, CATEGORIES, ROLES, SPACE_KINDS, Call
 from tests.conftest import HOME, move_in, open_home, recall, remember
 
