@@ -40,7 +40,7 @@ _BYTE_HOLDS = 3  # words: the number of their bits
 class Segment:
     """Vectors ascending by id. A small segment holds its rows as float32 too, 1.5 MB at most.
 
-    Of passages an id has several rows, all in one segment, in the order of the text.
+    Of passages an id has several rows (``repeats``), all in one segment, in the order of the text.
     """
 
     ids: IdArray
@@ -48,9 +48,11 @@ class Segment:
     inverse_norms: FloatArray
     bits: SignBits
     float_rows: FloatArray | None = None
+    repeats: bool = False
 
     def __post_init__(self) -> None:
         """Convert the rows of a small segment, all of which are scored for each question."""
+        object.__setattr__(self, "repeats", bool((self.ids[1:] == self.ids[:-1]).any()))
         if len(self.ids) < EXACT_BELOW:
             object.__setattr__(self, "float_rows", self.rows.astype(np.float32))
 
@@ -70,6 +72,9 @@ class Segment:
     def locate(self, ids: IdArray) -> tuple[IdArray, IdArray]:
         """Return the row numbers of some ids, each given once, and which id each row belongs to."""
         starts = self.ids.searchsorted(ids)
+        if not self.repeats:  # as of all but passages
+            owners = (self.ids.take(starts, mode="clip") == ids).nonzero()[0]
+            return starts[owners], owners
         counts = self.ids.searchsorted(ids, side="right") - starts
         owners = np.arange(len(ids)).repeat(counts)
         before = counts.cumsum() - counts

@@ -182,7 +182,8 @@ class VectorSearch(Reader):
             held = np.zeros(len(ids), np.bool_)
             for _, segment in segments:
                 numbers, owners = segment.locate(ids)
-                units[owners], held[owners] = segment.units(numbers), True
+                if len(owners):
+                    units[owners], held[owners] = segment.units(numbers), True
             last = self._bodies = _Bodies(ids, segments, units, held)
         return last
 
