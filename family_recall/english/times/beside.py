@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from family_recall.english import lexicon as lex
-from family_recall.english.tokens import count_of, day_of, is_ordinal, singular_of
+from family_recall.english.tokens import day_of, is_ordinal, singular_of
 
 from . import calendar as cal
 from .calendar import DAY, HOLIDAY_WORDS, MICROSECOND, Interval
@@ -27,6 +27,7 @@ from .sentence import Phrase, Sentence, anchor_phrase_at, choose
 _Change: TypeAlias = Callable[[Interval], Interval | None]
 _LONG = PERIODS - {"week"} | {"season"}
 _COUNTED_PARTS = frozenset("day week weekend month".split())
+_LASTING = frozenset("did does will would can".split())
 _UNREAD = frozenset("last next other second few couple same following previous".split())
 
 
@@ -59,7 +60,6 @@ word_class("DAY", _anchor_day_at)
 word_class("PERIOD", _period_at)
 word_class("NTH", _nth_at, ["last", "final", *lex.ORDINALS], digits=True)
 word_class("ANCHOR", lambda s, i: (p, p.last) if (p := anchor_phrase_at(s, i, reach=1)) else None)
-table_class("NUMBER", lex.COUNTS.keys() | {str(n) for n in range(1, 100)})
 table_class("COUNTED", _COUNTED_PARTS | lex.WEEKDAYS.keys() | {"half", "quarter"})
 table_class(
     "THING",
@@ -106,6 +106,12 @@ def _part(m: Match, part: str) -> Phrase:
 @reads("year YEAR")
 def _the_year(m: Match, year: int) -> Phrase | None:
     return m.means("year", cal.months_from(year, 1, 12)) if m.before == "the" else None
+
+
+@reads("time ANCHOR", "time of ANCHOR")
+def _time_of_anchor(m: Match, anchor: Phrase) -> Phrase | None:
+    """Read *the time we moved*; *around* adds its margin."""
+    return anchor._replace(first=m.first) if m.before == "the" else None
 
 
 @reads("UNIT ANCHOR", "month|year of ANCHOR")
@@ -157,6 +163,19 @@ def _before_last(m: Match, word: str) -> Phrase | None:
     if grain not in {"weekday", "weekend"} or following.fixed is None:
         return m.unclear()
     return m.means(grain, cal.shifted(following.fixed, 7 * DAY), following.certainty)
+
+
+@reads("THING just gone", "THING last")
+def _just_gone(m: Match, word: str) -> Phrase | None:
+    """Read *the Saturday just gone* and *Sunday last*; *how long did Sunday last* asks for none."""
+    is_last = m.s.word(m.last - 1) == "last"
+    if not m.s.ends_at(m.last) or (is_last and (word not in lex.WEEKDAYS or m.before in _LASTING)):
+        return None
+    repeat, grain = repeat_of(m.s, word)
+    if repeat is None:
+        return m.means(word, cal.unit(m.s.now, word, -1)) if word in PERIODS else None
+    occurrence = cal.latest_over(repeat, m.s.now)
+    return m.means(grain, occurrence, 0.9) if occurrence else None
 
 
 @reads("THING before|after DAY")
@@ -231,6 +250,18 @@ def _within_period(m: Match, period: Phrase, change: _Change) -> Phrase | None:
     return period._replace(first=m.first, grain=grain, fixed=part, bare=False) if part else None
 
 
+@reads("NTH bank holiday of|in PERIOD")
+def _bank_holiday(m: Match, nth: int, _: str, period: Phrase) -> Phrase | None:
+    """Read *the last bank holiday in May*."""
+
+    def change(month: Interval) -> Interval | None:
+        days = cal.bank_holidays(m.s.country, month)
+        at = nth - 1 if nth > 0 else nth
+        return days[at] if -len(days) <= at < len(days) else None
+
+    return _within_period(m, period, change) if period.grain == "month" else None
+
+
 @reads("NTH of PERIOD")
 def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
     """Read *the first of next month*."""
@@ -241,12 +272,12 @@ def _nth_day(m: Match, nth: int, period: Phrase) -> Phrase | None:
 
 @reads("NTH NUMBER UNITS of|in PERIOD")
 def _first_few(
-    m: Match, nth: int, number: str, units: str, _: str, period: Phrase
+    m: Match, nth: int, number: int, units: str, _: str, period: Phrase
 ) -> Phrase | None:
     """Read *the first two weeks of May* and *the last three days of June*."""
     if period.grain not in _LONG or nth not in {1, -1}:
         return m.unclear()
-    name, n = lex.UNITS[units], nth * (count_of(number) or 0)
+    name, n = lex.UNITS[units], nth * number
 
     def change(whole: Interval) -> Interval | None:
         edge: dt.datetime = whole.start if n > 0 else whole.end

@@ -285,6 +285,18 @@ def holiday_at(words: Sequence[str], first: int, country: str) -> tuple[Holiday,
     return longest
 
 
+def bank_holidays(country: str, within: Interval) -> list[Interval]:
+    """Return the days that are called *bank holiday* in a country and begin in an interval."""
+    days = {
+        day
+        for names in _HOLIDAYS.values()
+        for name, by_country in names.items()
+        if name[-2:] == ("bank", "holiday") and country.upper() in by_country
+        for day in by_country[country.upper()].period(within.start.year)
+    }
+    return sorted(day for day in days if within.start <= day.start < within.end)
+
+
 def easter(year: int) -> dt.date:
     """Return Easter Sunday of the Gregorian calendar.
 

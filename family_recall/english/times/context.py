@@ -176,7 +176,7 @@ def is_another(s: Sentence, first: int, last: int, read_to: int) -> bool:
 
 
 def _is_picked(s: Sentence, first: int) -> bool:
-    """Whether words that were not read pick a part of the time: *the last bank holiday in May*.
+    """Whether words that were not read pick a part of the time: *the last holiday in May*.
 
     So do *halfway through May*, *week 20 of 2025*, *the long weekend in May* and *on Mondays in
     May*.

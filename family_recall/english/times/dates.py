@@ -25,6 +25,7 @@ _WORDS_TOO = frozenset("may march mar jan".split())
 """Months that are mostly another word when written small."""
 
 _SHORT_WEEKDAYS = frozenset(name for name in lex.WEEKDAYS if not name.endswith("day"))
+_TRIPS = frozenset("trip trips holiday holidays vacation vacations cruise visit reunion".split())
 _BEFORE_SHORT = frozenset("on last this next since until by".split())
 
 
@@ -219,7 +220,11 @@ def _nth(m: Match, days: Days) -> Phrase | None:
 
 @reads("YEAR")
 def _year(m: Match, year: int) -> Phrase:
-    return m.means("year", cal.months_from(year, 1, 12))._replace(bare=True)
+    """Read *2023* and *our 2023 trip*."""
+    owned = m.before in lex.OWNERS or m.before == "the" or m.s.at(m.first - 1).possessive
+    of_trip = owned and m.s.word(m.last) in _TRIPS
+    certainty = 0.8 if of_trip else 0.95
+    return m.means("year", cal.months_from(year, 1, 12), certainty)._replace(bare=not of_trip)
 
 
 @reads("DECADE")

@@ -71,6 +71,11 @@ def _length_at(s: Sentence, i: int) -> tuple[Length, int] | None:
     return (Length(least, most, lex.UNITS.get(word, word)), j + 1) if word.isalpha() else None
 
 
+def _number_at(s: Sentence, i: int) -> tuple[int, int] | None:
+    number = count_of(s.word(i))
+    return (number, i + 1) if number and number < 100 else None
+
+
 def _choice_at(s: Sentence, i: int) -> tuple[str, int] | None:
     """Read *last*, *this*, *next*, *past* or *coming*, where no one owns what it chooses."""
     before = s.at(i - 1)
@@ -91,6 +96,7 @@ word_class("LENGTH", _length_at, ["a", "an", *_VAGUE_COUNTS, *lex.COUNTS], digit
 word_class("CHOICE", _choice_at, lex.CHOICES)
 table_class("UNIT", CALENDAR_UNITS)
 table_class("UNITS", lex.UNITS)
+word_class("NUMBER", _number_at, lex.COUNTS, digits=True)
 
 
 @reads("tonight", "today|yesterday|tomorrow PART", "today|yesterday|tomorrow")
@@ -102,6 +108,13 @@ def _relative_day(m: Match, word: str = "", part: str = "") -> Phrase | None:
     if part:
         return m.part(day, part)
     return m.day(day)
+
+
+@reads("today|tomorrow week|fortnight")
+def _day_week(m: Match, word: str, weeks: str) -> Phrase | None:
+    """Read *tomorrow week*: a week after it."""
+    days = _SHIFTS[word] + (7 if weeks == "week" else 14)
+    return m.day(m.s.now + days * DAY, 0.7) if m.s.ends_at(m.last) else None
 
 
 @reads("now")
@@ -209,12 +222,14 @@ def _earlier_or_later(m: Match, word: str, inner: Phrase) -> Phrase | None:
 
 
 @reads("half a|an UNITS ago|back", "a|an UNITS and a half ago|back")
-def _half_ago(m: Match, *words: str) -> Phrase | None:
-    """Read *half a year ago* and *a year and a half ago*."""
-    if lex.UNITS[words[1]] not in _SMALLER_UNITS:
+@reads("NUMBER and a half UNITS ago|back")
+def _half_ago(m: Match, number: int | str, unit: str, _: str) -> Phrase | None:
+    """Read *half a year ago*, *a year and a half ago* and *two and a half years ago*."""
+    if lex.UNITS[unit] not in _SMALLER_UNITS:
         return None
-    name, parts = _SMALLER_UNITS[lex.UNITS[words[1]]]
-    n = parts // 2 if m.s.word(m.first) == "half" else parts + parts // 2
+    name, parts = _SMALLER_UNITS[lex.UNITS[unit]]
+    whole = number if isinstance(number, int) else int(m.s.word(m.first) != "half")
+    n = whole * parts + parts // 2
     if name == "minute":
         return m.means("time", _moments_ago(m.s, name, n, about=True), 0.8)
     return m.means(name, cal.unit(m.s.now, name, -n), 0.7)

@@ -298,7 +298,7 @@ def _ahead(s: Sentence, i: int) -> float:
     return 0.0
 
 
-_STARTERS = STARTS.keys() - {"a", "an", "0"}
+_STARTERS = STARTS.keys() - {"a", "an", "time", "0"}
 _BEGINNINGS = _STARTERS | set(
     "noon midday midnight ago coming ahead upcoming calendar agenda diary schedule planner planned "
     "booked scheduled arranged next".split()
