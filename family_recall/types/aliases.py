@@ -1,4 +1,4 @@
-"""Arrays that pass between stages, as names only, since numpy loads when needed; and callbacks."""
+"""Names of array types and callbacks; importing them does not load numpy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ BoolArray: TypeAlias = "npt.NDArray[np.bool_]"
 """Masks over rows."""
 
 CountCallback = Callable[[int], None]
-"""Called with how much is done."""
+"""Called with the number done."""
 
 ProgressCallback = Callable[[int, int], None]
-"""Called with how much is done, and of how much in all."""
+"""Called with the number done and the total."""
 
 StepCallback = Callable[[str, int, int], None]
-"""Called with the name of a step, how much of it is done, and of how much in all."""
+"""Called with the name of a step, the number done and the total."""

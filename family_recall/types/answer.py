@@ -1,4 +1,4 @@
-"""What is answered: results with reasons, a confidence, a status and a trace."""
+"""Answers: results with reasons, a confidence, a status and a trace."""
 
 from __future__ import annotations
 
@@ -48,12 +48,11 @@ class Contribution(msgspec.Struct, frozen=True, array_like=True):
 class RelationResult(Record, frozen=True):
     """One relation of an answer: *Leela* is *married to* *Vikram*.
 
-    ``answers`` says whether it answers the question by itself, and ``asked_for`` which of its
-    two ends was asked for; None where the question names both, or neither in particular. Other
-    relations tell how those that the question names belong together.
-    ``evidence`` are the doc_ids of memories that say so, of those the request may see;
-    ``confidence`` in [0, 1] is how sure the relation was stated; ``valid_from`` and
-    ``valid_until`` are ISO 8601, None where an end is open.
+    ``answers`` is whether it answers the question by itself; ``asked_for`` is the end that the
+    question asks for, None if it names both or neither. Other relations show how the people and
+    things of the question are connected. ``evidence`` lists the doc_ids of visible memories that
+    state it; ``confidence`` is in [0, 1]; ``valid_from`` and ``valid_until`` are ISO 8601, None
+    for an open end.
     """
 
     subject: str
@@ -68,7 +67,7 @@ class RelationResult(Record, frozen=True):
     asked_for: str | None = None
 
     def __str__(self) -> str:
-        """Return it as a sentence reads: ``Leela lives in Pune (since 2021-06-01)``."""
+        """Return a sentence: ``Leela lives in Pune (since 2021-06-01)``."""
         dates = (("since", self.valid_from), ("until", self.valid_until))
         notes = ", ".join(f"{word} {moment[:10]}" for word, moment in dates if moment)
         text = f"{self.subject} {self.phrase} {self.object}"
@@ -81,7 +80,7 @@ class RelationResult(Record, frozen=True):
 
     @property
     def fact(self) -> tuple[str, str] | None:
-        """What it states, as key and value: ``("Leela lives in", "Pune")``; or None."""
+        """The fact as key and value, ``("Leela lives in", "Pune")``; None if it answers nothing."""
         if not self.answers or self.asked_for is None:
             return None
         if self.asked_for == self.subject:
@@ -90,11 +89,10 @@ class RelationResult(Record, frozen=True):
 
 
 class Rationale(Record, frozen=True):
-    """Why the graph found it: the path from the question to this memory.
+    """The graph's path from the question to a memory.
 
-    ``path`` alternates nodes and edge kinds, from a seed to the memory; ``entities`` are the
-    named things on it; ``evidence`` the doc_ids of the memories on it, and of what states its
-    relations.
+    ``path`` alternates nodes and edge kinds, from a seed to the memory. ``entities`` are the names
+    on it; ``evidence`` the doc_ids of memories on it or stating its relations.
     """
 
     path: tuple[str, ...]
@@ -103,7 +101,7 @@ class Rationale(Record, frozen=True):
 
 
 class RepliedTo(Record, frozen=True):
-    """What a result is the reply to: the memory a few turns before it, most often a question."""
+    """The memory that a result replies to, a few turns earlier; usually a question."""
 
     doc_id: str
     text: str
@@ -113,19 +111,17 @@ class RepliedTo(Record, frozen=True):
 class Result(Record, frozen=True):
     """One memory of an answer.
 
-    ``score`` compares results of this answer alone; ``confidence`` in [0, 1] is calibrated and
-    compares across answers. ``contributions`` add up to ``score``.
+    ``score`` is comparable within this answer only; ``confidence`` in [0, 1] is calibrated and
+    comparable across answers. ``contributions`` add up to ``score``.
     ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
-    ``superseded_by`` is the doc_id of a newer memory that answers the question otherwise, and
-    ``superseded_because`` says what shows that; ``superseded`` is an earlier version of its text;
-    ``copies`` are the doc_ids of near copies by the same author that it stands for.
-    ``author`` is as stored, a person's id or a name as heard; ``said_by`` is what that person is
-    called.
-    ``reply_to`` is the memory that it replies to, without which it may mean nothing;
-    ``highlights`` are (start, end) character offsets into ``text``: where the question's words
-    stand or, of a text too long to be read at once, the ``passage`` closest to the question, and
-    ``sentence`` the closest sentence in it. ``rank_by_score`` is the rank from which diversity
-    moved it; None where it did not.
+    ``superseded_by`` is the doc_id of a newer memory with another answer, and
+    ``superseded_because`` the reason; ``superseded`` marks an earlier version of a memory.
+    ``copies`` are the doc_ids of near copies by the same author that it represents.
+    ``author`` is a person's id or a name as heard; ``said_by`` is the person's name.
+    ``reply_to`` is the memory that it replies to. ``highlights`` are (start, end) character
+    offsets of the question's words in ``text``. In a long text ``passage`` is the part closest to
+    the question, and ``sentence`` the closest sentence in it. ``rank_by_score`` is the rank before
+    diversification; None if that did not move it.
     """
 
     rank: int
@@ -163,20 +159,19 @@ class Result(Record, frozen=True):
         return self.author_name or self.author
 
     def __str__(self) -> str:
-        """Return one line to read: the text, shortened, who said it, when, and the confidence."""
+        """Return one line: the text, shortened, who said it, when, and the confidence."""
         text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
-        asked = f"in reply to “{shortened(self.reply_to.text, 60)}”" if self.reply_to else None
-        notes = (self.said_by, day, asked, outdated, f"confidence {self.confidence:.2f}")
+        question = f"in reply to “{shortened(self.reply_to.text, 60)}”" if self.reply_to else None
+        notes = (self.said_by, day, question, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
 
     def excerpt(self, max_chars: int) -> str:
-        """Return what to quote of the text in some characters.
+        """Return the part of the text to quote, marked ``…`` where text is left out.
 
-        All of a text that fits or has no ``passage``, for the caller to shorten; else the passage
-        or, where that does not fit, what follows from its closest sentence on. ``…`` stands where
-        the text goes on before or after.
+        The whole text if it fits or has no ``passage``; otherwise the passage, or its end from
+        the closest sentence on. The caller shortens what is longer than ``max_chars``.
         """
         if self.passage is None or len(self.text) <= max_chars:
             return self.text
@@ -194,10 +189,10 @@ class Result(Record, frozen=True):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What the score is made of, term by term, whether MMR moved it, and how sure it is.
+        """The terms of the score, the rank before MMR, and the confidence.
 
-        ``("bm25*1.00=0.810", "rrf=+0.008", "mmr: rank 5 by score", "conf≈0.72")``; terms of 0 are
-        left out.
+        ``("bm25*1.00=0.810", "rrf=+0.008", "mmr: rank 5 by score", "conf≈0.72")``, without terms
+        of 0.
         """
         terms = [part.reason for part in self.contributions if part.amount != 0.0]
         if self.rank_by_score is not None:
@@ -210,10 +205,10 @@ class Result(Record, frozen=True):
 
 
 class Change(Record, frozen=True):
-    """Something that an answer's memories tell otherwise than before.
+    """A result that a newer memory replaced.
 
-    ``doc_id`` is the older memory and ``replaced_by`` the newest that answers the question
-    otherwise; ``since`` is when that was said or holds from, ISO 8601, ``reason`` what shows it.
+    ``doc_id`` is the older memory, ``replaced_by`` the newest with another answer. ``since`` is
+    when that was said or became valid, ISO 8601; ``reason`` is the evidence.
     """
 
     doc_id: str
@@ -225,21 +220,20 @@ class Change(Record, frozen=True):
 class Answer(Record, frozen=True, kw_only=True):
     """A ranked answer, how sure it is, and how it was found; iterates over its results.
 
-    ``confidence`` is the calibrated probability that the first result, or a relation, answers, and
-    ``answerable`` the one that anything stored does. ``status`` sums them up: ``ok``, to be said as
-    it is; ``weak``, with "I think"; ``no_match``, when nothing stored seems to answer. Then
-    ``facts`` and ``briefing()`` tell nothing, ``best`` is None, and the results are merely what
-    comes nearest: ``closest``. ``uncovered`` is what the question names and the first result says
-    nothing about: of *the printer at the office*, ``("office",)``; such an answer is never ``ok``.
-    ``degraded`` lists what could not take part, such as ``"vector: no model"``.
-    ``facts`` are the current facts that a question for a fact, a list or somebody concerns, key by
-    key, of more than its results; and of any answer what its relations state. A TIMELINE answer's
-    results are in the order they occurred, and ``timeline`` lists its days, weeks or months, the
-    empty ones too. ``relations`` are those the question asks for, best first, which answer
-    without any memory; and after them those between the people and things it names, the
-    asker among them. ``completeness`` in [0, 1] is there where all of something is asked for: the
-    share of it that the results are estimated to hold, None where that cannot be estimated.
-    ``changed`` says which results a newer one replaced, and when.
+    ``confidence`` is the calibrated probability that the first result, or a relation, answers;
+    ``answerable`` that anything stored does. ``status`` sums them up: ``ok`` can be stated as it
+    is, ``weak`` with "I think"; with ``no_match`` nothing stored seems to answer. Then ``facts``
+    and ``briefing()`` are empty, ``best`` is None, and the results are only the ``closest``.
+    ``uncovered`` lists what the question names and the first result does not mention, such as
+    ``("office",)`` for *the printer at the office*; such an answer is never ``ok``.
+    ``degraded`` lists stages that could not take part, such as ``"vector: no model"``.
+    ``facts`` are current facts by key: for a question about a fact, a list or a person, also of
+    memories beyond the results; for any question those of its relations. The results of a TIMELINE
+    answer are in order of time; ``timeline`` lists its days, weeks or months, empty ones too.
+    ``relations`` are first those that answer the question, best first; then those between the
+    people and things it names, the asker among them. ``completeness`` in [0, 1] estimates, for a
+    question about all of a kind, the share that the results hold; None if it cannot be estimated.
+    ``changed`` lists the results that a newer memory replaced.
     """
 
     query_text: str
@@ -273,20 +267,20 @@ class Answer(Record, frozen=True, kw_only=True):
 
     @property
     def best(self) -> Result | None:
-        """The first result; None when there is none, or none that answers."""
+        """The first result; None if there is none, or nothing answers."""
         return self.results[0] if self.results and self.status != "no_match" else None
 
     @property
     def closest(self) -> tuple[Result, ...]:
-        """The results that come nearest, where nothing stored answers; empty otherwise."""
+        """The closest results if nothing stored answers; otherwise empty."""
         return self.results if self.status == "no_match" else ()
 
     def __str__(self) -> str:
-        """Return a few lines to read: what answers, how surely, and at most three others."""
+        """Return a few lines: the answer, how sure it is, and at most three other memories."""
         return "\n".join(line.text for line in lines_of(self))
 
     def _repr_html_(self) -> str:
-        """Return the same lines as HTML, which a notebook shows."""
+        """Return the same lines as HTML, for notebooks."""
         return html_of(self)
 
     def briefing(
@@ -299,10 +293,10 @@ class Answer(Record, frozen=True, kw_only=True):
         numbered: bool = False,
         closest: bool = False,
     ) -> str:
-        """Write the relations that answer, the results, and other relations, as a block.
+        """Write the relations that answer, the results and other relations as a block.
 
-        Its first line says how sure it is. Empty when nothing was found or fits, and when nothing
-        stored answers: unless ``closest`` asks for the nearest memories then, said to be no answer.
+        Its first line says how sure the answer is. It is empty if nothing was found or fits, and
+        if nothing stored answers; ``closest`` then lists the closest memories, marked as no answer.
         See :func:`family_recall.types.briefing.briefing`.
         """
         if self.closest and not closest:
@@ -327,14 +321,14 @@ class Answer(Record, frozen=True, kw_only=True):
         )
 
     def spoken(self, person_id: str | None = None, *, max_chars: int = 300) -> str:
-        """Return the answer as sentences to say aloud; empty when nothing stored answers.
+        """Return the answer as sentences to say aloud; empty if nothing stored answers.
 
-        The first result or, where relations answer, those; up to three where a list or a period is
-        asked for. A weak answer begins with "I think".
+        The relations that answer, or else the first result; up to three for a list or a period.
+        A weak answer begins with "I think".
 
         Args:
-            person_id: Who asked; of what they said themselves it says "You said".
-            max_chars: Most characters of one memory's text, the ellipsis included.
+            person_id: Who asked; their own memories begin with "You said".
+            max_chars: Maximum length of one memory's text, ellipsis included.
         """
         if self.status == "no_match":
             return ""
@@ -356,12 +350,12 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 def _briefed(result: Result, max_chars: int) -> BriefedMemory:
-    """Return what a briefing shows of a result; one that was replaced is marked, with its day."""
+    """Return a result as a briefing shows it; a replaced one is marked, with its day."""
     outdated = result.superseded_by is not None
     day = result.occurred_at[:10] if result.occurred_at and outdated else None
-    asked = result.reply_to.text if result.reply_to else ""
+    question = result.reply_to.text if result.reply_to else ""
     text = result.excerpt(max_chars)
-    return BriefedMemory(text, result.said_by, asked=asked, outdated=outdated, day=day)
+    return BriefedMemory(text, result.said_by, question=question, outdated=outdated, day=day)
 
 
 def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:

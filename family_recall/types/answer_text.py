@@ -1,4 +1,4 @@
-"""An answer in plain words, as text and as HTML: what is known, how surely, what else was found."""
+"""Answers in plain words, as text and as HTML."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from family_recall.types.answer import Answer, Result
 
 OTHERS = 3
-"""How many memories are named beside the one that answers, or under "nothing answers"."""
+"""Most memories listed below the answer, or if nothing answers."""
 
-_WORTH_NAMING = 0.1  # confidence of another memory
-_LISTED = 0.25  # confidence of what is listed where all of a kind is asked for
-_CHARS = 160
-_OF_EARLIER = 80
-_WITHOUT = {
+_MIN_CONFIDENCE = 0.1  # of another memory
+_MIN_LISTED_CONFIDENCE = 0.25  # of a memory in a list or timeline
+_QUOTE_CHARS = 160
+_EARLIER_CHARS = 80
+_STAGE_WORDS = {
     "vector": "the search by meaning",
     "embed": "the larger embedder",
     "rerank": "the cross-encoder",
@@ -35,9 +35,9 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, and what it is: the answer, how sure it is, another memory, or a remark.
+    """One line: the answer, how sure it is, another memory, or a remark.
 
-    ``rank`` is that of the memory it quotes; None where it quotes none.
+    ``rank`` is the rank of the memory it quotes, if any.
     """
 
     kind: Literal["answer", "sureness", "other", "remark"]
@@ -46,7 +46,7 @@ class Line:
 
 
 def lines_of(answer: Answer) -> Iterator[Line]:
-    """Yield an answer as lines to read, the answer itself first."""
+    """Yield the lines of an answer, the answer itself first."""
     if answer.status == "no_match":
         yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
@@ -59,46 +59,48 @@ def lines_of(answer: Answer) -> Iterator[Line]:
             break
     for missing in answer.degraded:
         stage, _, why = missing.partition(": ")
-        what = _WITHOUT.get(stage)
-        yield Line("remark", f"Answered without {what}." if what else f"Without {stage}: {why}.")
+        words = _STAGE_WORDS.get(stage)
+        yield Line("remark", f"Answered without {words}." if words else f"Without {stage}: {why}.")
 
 
 def sureness(answer: Answer) -> str:
-    """Return how sure an answer is, in words without a full stop."""
+    """Return in words how sure an answer is, without a full stop."""
     if answer.status == "no_match":
         return "Nothing stored answers that"
     return "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
 
 
 def _known(answer: Answer) -> Iterator[Line]:
-    """Yield what answers, how sure it is, and what else was found."""
+    """Yield the answer, how sure it is, and other memories."""
     relations = [str(relation) for relation in answer.relations if relation.answers]
     yield from (Line("answer", relation) for relation in relations)
     results = list(answer.results)
-    told: set[str] = set()
+    quoted: set[str] = set()
     n_less_sure = 0
     if not relations and (answer.strategy == "TIMELINE" or answer.completeness is not None):
-        listed = [result for result in results if result.confidence >= _LISTED] or results[:1]
-        yield from (Line("answer", _named(result, indent=""), result.rank) for result in listed)
+        listed = [
+            result for result in results if result.confidence >= _MIN_LISTED_CONFIDENCE
+        ] or results[:1]
+        yield from (Line("answer", _other(result, indent=""), result.rank) for result in listed)
         n_less_sure = len(results) - len(listed)
         results = []
     elif not relations and results:
         first = results.pop(0)
-        earlier = next(
-            (one.doc_id for one in answer.changed if one.replaced_by == first.doc_id), ""
-        )
-        before = next((result for result in results if result.doc_id == earlier), None)
-        yield Line("answer", _told(first, before), first.rank)
-        told = {one.text for one in (first, before, first.reply_to) if one is not None}
-    whole = ""
+        replaced = [
+            change.doc_id for change in answer.changed if change.replaced_by == first.doc_id
+        ]
+        before = next((result for result in results if result.doc_id in replaced[:1]), None)
+        yield Line("answer", _answer(first, before), first.rank)
+        quoted = {memory.text for memory in (first, before, first.reply_to) if memory is not None}
+    share = ""
     if answer.completeness is not None:
-        whole = f"; about {100 * answer.completeness:.0f} % of all there is"
-    yield Line("sureness", f"{sureness(answer)} ({100 * answer.confidence:.0f} %{whole}).")
+        share = f"; about {100 * answer.completeness:.0f} % of all there is"
+    yield Line("sureness", f"{sureness(answer)} ({100 * answer.confidence:.0f} %{share}).")
     if n_less_sure:
         yield Line("other", f"{n_less_sure} more may belong to it, but probably do not.")
     if not relations:
         yield from _uncovered(answer)
-    # Where one thing is asked, another fact about Mira is none of the answer.
+    # Further facts about somebody belong to an answer about all of a kind, not about one thing.
     facts = answer.facts if answer.completeness is not None else {}
     values = {result.fact_value for result in answer.results[:1]}
     for relation in answer.relations:
@@ -106,50 +108,50 @@ def _known(answer: Answer) -> Iterator[Line]:
     for key, value in facts.items():
         if value not in values:
             yield Line("other", f"{key.replace('_', ' ')}: {value}")
-    yield from _others("Also:", results, told)
+    yield from _others("Also:", results, quoted)
 
 
 def closest_to_show(answer: Answer) -> list[Result]:
-    """Return the closest memories without those that hold a password nobody asked for."""
+    """Return the closest memories, without passwords unless the question asks for one."""
     if _SECRET.search(answer.query_text):
         return list(answer.results)
     return [result for result in answer.results if not _SECRET.search(result.text)]
 
 
-def _others(heading: str, results: Sequence[Result], told: Collection[str]) -> Iterator[Line]:
-    """Yield memories that may be worth a look, each text once."""
+def _others(heading: str, results: Sequence[Result], quoted: Collection[str]) -> Iterator[Line]:
+    """Yield other memories, each text once, none that was quoted."""
     others = {
         result.text: result
         for result in reversed(results)
-        if result.confidence >= _WORTH_NAMING and result.text not in told
+        if result.confidence >= _MIN_CONFIDENCE and result.text not in quoted
     }
     if others:
         yield Line("other", heading)
-        named = [*others.values()][::-1][:OTHERS]
-        yield from (Line("other", _named(result), result.rank) for result in named)
+        best = [*others.values()][::-1][:OTHERS]
+        yield from (Line("other", _other(result), result.rank) for result in best)
 
 
-def _told(first: Result, before: Result | None) -> str:
+def _answer(first: Result, before: Result | None) -> str:
     """Return the memory that answers, with what it replaced."""
-    was = ""
-    if before is not None:
-        earlier = before.fact_value or shortened(_flat(before.text), _OF_EARLIER)
-        was = f" (until then: {earlier})"
-    return f"{_quoted(first)}{_origin(first)}{was}"
+    answer = f"{_quote(first)}{_origin(first)}"
+    if before is None:
+        return answer
+    earlier = before.fact_value or shortened(_flat(before.text), _EARLIER_CHARS)
+    return f"{answer} (until then: {earlier})"
 
 
-def _named(result: Result, indent: str = "  ") -> str:
+def _other(result: Result, indent: str = "  ") -> str:
     """Return another memory on one line."""
     replaced = ", replaced since" if result.superseded_by or result.superseded else ""
-    return f"{indent}{_quoted(result)}{_origin(result)}{replaced}"
+    return f"{indent}{_quote(result)}{_origin(result)}{replaced}"
 
 
-def _quoted(result: Result) -> str:
+def _quote(result: Result) -> str:
     """Return the words of a memory, with the question that it replies to."""
-    text = shortened(_flat(result.excerpt(_CHARS)), _CHARS)
+    text = shortened(_flat(result.excerpt(_QUOTE_CHARS)), _QUOTE_CHARS)
     if result.reply_to is None:
         return text
-    return f"{text} (in reply to “{shortened(_flat(result.reply_to.text), _OF_EARLIER)}”)"
+    return f"{text} (in reply to “{shortened(_flat(result.reply_to.text), _EARLIER_CHARS)}”)"
 
 
 def _origin(result: Result) -> str:
@@ -174,7 +176,7 @@ _TAGS = {"answer": "strong", "sureness": "em", "remark": "span", "other": "span"
 
 
 def html_of(answer: Answer) -> str:
-    """Return an answer as paragraphs, other memories as a list; every text of it escaped."""
+    """Return an answer as paragraphs with a list of other memories, every text escaped."""
     parts = []
     for is_item, lines in itertools.groupby(lines_of(answer), lambda line: line.text[:1] == " "):
         if is_item:
@@ -190,7 +192,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as HTML; marks that turn its direction reach no further than itself."""
+    """Return a text as HTML, isolated so that direction marks affect nothing outside it."""
     # A notebook is sent as UTF-8, which has no lone surrogates.
     sendable = text.strip().encode("utf-8", "replace").decode("utf-8")
     return f"<bdi>{html.escape(sendable)}</bdi>"

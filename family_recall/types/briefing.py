@@ -1,9 +1,8 @@
 """The ``<memory>`` block that hands recalled memories to a language model.
 
-Stored text is somebody's words, and may be meant to mislead a model that reads it. Nothing in
-a memory can end the block, open a tag or a comment, close its own quotation or begin a line.
-What a sentence says in plain words ("ignore your instructions") stays as it is: the block's
-first line says that it is data.
+Stored text may try to mislead a model that reads it. No memory can end the block, open a tag or a
+comment, close its quotation or begin a line. Instructions in plain words ("ignore your
+instructions") stay as they are: the block's first line says that it is data.
 """
 
 from __future__ import annotations
@@ -48,11 +47,11 @@ _LOOKALIKES = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class BriefedMemory:
-    """What a briefing shows of one memory.
+    """One memory of a briefing.
 
-    ``relation`` makes it a fact of the graph between a subject and an object, of which
-    ``text`` says what it is; the author is not shown then. ``outdated`` marks what a memory above
-    it replaced, with its ``day``, ISO 8601; ``asked`` is what it replies to.
+    With ``relation``, a subject and an object, it is a fact of the graph; ``text`` is the kind of
+    relation, and no author is shown. ``outdated`` marks a memory that one above it replaced, with
+    its ``day``, ISO 8601; ``question`` is the text it replies to.
     """
 
     text: str
@@ -60,7 +59,7 @@ class BriefedMemory:
     relation: tuple[str, str] | None = None
     outdated: bool = False
     day: str | None = None
-    asked: str = ""
+    question: str = ""
 
 
 def briefing(
@@ -75,24 +74,23 @@ def briefing(
 ) -> str:
     """Write memories, best first, as a block for a language model's system prompt.
 
-    A memory that no longer fits is left out whole, and the next one is tried. Control
-    and reordering characters go, white space becomes single spaces, and ``< > & "`` become
-    ``‹ › + '``.
+    A memory that does not fit is left out, and the next one is tried. Control and reordering
+    characters are removed, white space becomes single spaces, and ``< > & "`` become ``‹ › + '``.
 
     Args:
         memories: Best first.
         heading: The line above them.
-        max_chars: Most characters of the whole block, frame included.
-        max_chars_per_memory: Most characters of one memory's text, the ellipsis included.
-        count_tokens: Counts a text as the model will.
-        max_tokens: Most tokens of the whole block.
-        numbered: Whether each line carries ``[n]``, its memory's place in ``memories`` from 1.
+        max_chars: Maximum length of the whole block.
+        max_chars_per_memory: Maximum length of one memory's text, ellipsis included.
+        count_tokens: Counts the tokens of a text as the model does.
+        max_tokens: Maximum tokens of the whole block.
+        numbered: Whether each line begins with ``[n]``, its place in ``memories`` from 1.
 
     Returns:
-        The block, or an empty text when no memory fits.
+        The block, or an empty text if no memory fits.
 
     Raises:
-        InvalidRequestError: If a limit is below 1, or tokens are limited and not counted.
+        InvalidRequestError: If a limit is below 1, or ``max_tokens`` has no ``count_tokens``.
     """
     for name, limit in (
         ("max_chars", max_chars),
@@ -117,12 +115,12 @@ def briefing(
 
 
 def harmless(text: str) -> str:
-    """Return a text on one line, without anything that opens or ends a tag or cannot be seen."""
+    """Return a text on one line, without tags and invisible characters."""
     return _SPACE.sub(" ", _UNSEEN.sub("", text)).strip().translate(_LOOKALIKES)
 
 
 def shortened(text: str, max_chars: int) -> str:
-    """Return a text of at most ``max_chars`` characters; one that was longer ends in ``…``."""
+    """Return a text cut to at most ``max_chars`` characters, ending in ``…`` if it was longer."""
     if len(text) <= max_chars:
         return text
     return text[: max_chars - 1].rstrip(" \u200c\u200d") + ELLIPSIS
@@ -138,6 +136,6 @@ def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
     author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
     mark = f" (no longer; from {memory.day})" if memory.day else " (no longer)"
     end = mark if memory.outdated else ""
-    if memory.asked:
-        end = f' (in reply to "{shortened(harmless(memory.asked), max_chars)}"){end}'
+    if memory.question:
+        end = f' (in reply to "{shortened(harmless(memory.question), max_chars)}"){end}'
     return f'- {number}{author} said: "{text}"{end}\n' if author else f'- {number}"{text}"{end}\n'

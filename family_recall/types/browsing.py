@@ -1,4 +1,4 @@
-"""What is read without a question: pages of memories, accessible spaces, the log, imports."""
+"""Records that are read without a question: memories, spaces, the audit log, imports."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from family_recall.types.memory import Memory, Person, Relation, Space
 from family_recall.types.records import Record
 
 Call: TypeAlias = Literal["recall", "opening", "explain", "look", "gap"]
-"""What was called; a ``gap`` is a time of which calls may be missing."""
+"""Kinds of audit entries; a ``gap`` marks calls that may be missing."""
 
 Format = Literal["whatsapp", "icalendar", "vcard", "markdown", "csv", "mbox"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-"""What a file may be."""
+"""Formats of files that can be imported."""
 
 
 class StoredVersion(Record, frozen=True):
     """One version of a memory, when it was recorded, and when it was replaced.
 
-    ``replaced_at`` is None for the current version. Of one that is not ``intact``, but damaged in
-    the file, there are its id and its space, without a word of text. ``author_name`` is what the
-    person is called whose id its author is, or the author as heard.
+    ``replaced_at`` is None for the current version. A version that is damaged in the file is not
+    ``intact`` and has only its id and space. ``author_name`` is the name of the person who is its
+    author, or the author as heard.
     """
 
     memory: Memory
@@ -34,7 +34,7 @@ class StoredVersion(Record, frozen=True):
 
     @property
     def moment(self) -> dt.datetime:
-        """When it happened or, where that is unknown, was recorded, in the household's zone."""
+        """When it happened or, if unknown, was recorded; in the household's zone."""
         occurred, zone = self.memory.occurred_at, self.recorded_at.tzinfo
         if occurred is None:
             return self.recorded_at
@@ -44,8 +44,8 @@ class StoredVersion(Record, frozen=True):
 class MemoryPage(Record, frozen=True):
     """A page of memories, the newest first.
 
-    There are ``total`` on all pages, and ``offset`` before this one. ``months`` are the first day
-    of each month with any, and how many, the newest first.
+    ``total`` counts the memories of all pages, ``offset`` those before this one. ``months`` has
+    the first day of each month with memories, and their number, the newest first.
     """
 
     memories: tuple[StoredVersion, ...]
@@ -55,22 +55,21 @@ class MemoryPage(Record, frozen=True):
 
 
 class EntityCount(Record, frozen=True):
-    """A person or thing by name; ``n_memories`` mention it or are by it."""
+    """The number of memories that mention a person or thing, or are by them."""
 
     name: str
     n_memories: int
 
 
 class MemoryDetail(Record, frozen=True):
-    """One memory with its versions and links, as far as the person who asks may see them.
+    """One memory with those of its versions and links that the person who asks may see.
 
     Args:
         current: The current version.
         earlier: The versions it replaced, the newest first.
-        entities: People and things it is about, each with its role: ``author`` or ``mention``.
+        entities: Names of people and things, each with its role: ``author`` or ``mention``.
         relations: Current relations of its entities, the oldest first.
-        links: Other memories with the kind of link; ``next`` is the one before or after in its
-            session.
+        links: Kind of link and other memory; ``next`` is a neighbour in its session.
     """
 
     current: StoredVersion
@@ -81,9 +80,9 @@ class MemoryDetail(Record, frozen=True):
 
 
 class AccessibleSpace(Record, frozen=True):
-    """A space as one person may enter it: what they see there, and how much.
+    """A space as one person may enter it.
 
-    ``people`` is everybody with a grant there that has not expired, and their roles.
+    ``people`` lists everybody with a grant that has not expired, and their roles.
     """
 
     space: Space
@@ -95,7 +94,7 @@ class AccessibleSpace(Record, frozen=True):
 
 
 class SourceCount(Record, frozen=True):
-    """A source of memories: how many there are now, and how many only the history has."""
+    """The current and the withdrawn memories of a source."""
 
     source: str
     n_memories: int
@@ -103,19 +102,19 @@ class SourceCount(Record, frozen=True):
 
 
 def check_audit_days(days: int) -> None:
-    """Raise ``InvalidRequestError`` unless the log may go back so many days: 0 to 99,999."""
+    """Raise ``InvalidRequestError`` unless ``days`` is a whole number from 0 to 99,999."""
     FieldSpec(name="days", type="integer", help="", minimum=0, maximum=99_999).read(days)
 
 
 class AuditEntry(Record, frozen=True):
-    """One call, as far as it concerns the reader of the log.
+    """One call, without what concerns spaces that the reader of the log does not own.
 
     Args:
         person_id: Who asked; None for an unknown voice, and for a gap.
-        asked_in: The space it was asked in; None for everywhere, or for one that is not the
-            reader's.
-        memories: (space_id, doc_id) of what was returned, best first, in the reader's spaces only.
-        lost: Of a gap, how many calls are known to be missing; 0 where that is unknown.
+        asked_in: The space it was asked in; None for all spaces, or one that the reader does not
+            own.
+        memories: (space_id, doc_id) of the results in the reader's spaces, best first.
+        lost: The number of calls missing in a gap; 0 if unknown.
     """
 
     at: dt.datetime
@@ -127,7 +126,7 @@ class AuditEntry(Record, frozen=True):
 
 
 class Omission(Record, frozen=True):
-    """What an import left out: how many of what (in the plural), and where the first stands."""
+    """What an import left out: a reason in the plural, the number, and the place of the first."""
 
     reason: str
     n: int
@@ -135,12 +134,12 @@ class Omission(Record, frozen=True):
 
 
 class Imported(Record, frozen=True):
-    """The outcome of importing a file, or what it would be.
+    """The outcome of importing a file, or of a dry run.
 
-    ``updated`` counts memories in place of an earlier version, or of one in another space;
-    ``withdrawn`` those that the file no longer has. ``left_out`` is what was not stored, the most
-    frequent first; ``authors`` each author as the file names them, and the person's id or None;
-    ``examples`` the first memories of the file, three at most.
+    ``updated`` counts memories that replaced an earlier version, or one in another space;
+    ``withdrawn`` those that the file no longer has. ``left_out`` lists what was not stored, the
+    most frequent first; ``authors`` maps each author of the file to a person's id or None;
+    ``examples`` are the first memories, three at most.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Arguments checked by their annotations, before a public method does anything with them."""
+"""Checks of a public method's arguments against their annotations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _C = TypeVar("_C", bound=type)
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-_LARGEST = 2**63  # a whole number that SQLite stores is below it
+_LARGEST = 2**63  # SQLite stores smaller whole numbers only
 _NAMES: Mapping[Any, str] = {
     str: "text",
     int: "a whole number",
@@ -43,12 +43,12 @@ def checked(part: _C) -> _C:
 
 
 def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Refuse arguments that their annotations do not allow.
+    """Return a function that checks its arguments against their annotations.
 
-    Whole numbers are below 2**63; what an iterable holds, and a range, is checked by who reads it.
+    Whole numbers must be below 2**63. Items of iterables and ranges are not checked here.
 
     Raises:
-        InvalidRequestError: Naming the argument, what was expected, and what was found.
+        InvalidRequestError: If an argument has another type.
     """
 
     @functools.cache
@@ -71,10 +71,10 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def _allowed(hint: Any) -> tuple[Any, ...]:
-    """Return the classes and the texts that an annotation allows; ``Any`` for any value."""
+    """Return the classes and texts that an annotation allows; ``Any`` if it allows everything."""
     kind = typing.get_origin(hint) or hint
     if kind in {typing.Union, types.UnionType}:
-        return tuple(each for part in typing.get_args(hint) for each in _allowed(part))
+        return tuple(choice for part in typing.get_args(hint) for choice in _allowed(part))
     if kind is typing.Literal:
         return typing.get_args(hint)
     if typing.is_typeddict(kind):
@@ -83,7 +83,7 @@ def _allowed(hint: Any) -> tuple[Any, ...]:
 
 
 def _fits(value: Any, allowed: tuple[Any, ...]) -> bool:
-    """Return whether a value is allowed; True is no number."""
+    """Return whether a value is allowed; True and False are not numbers."""
     if isinstance(value, bool):
         return bool in allowed
     if isinstance(value, int):

@@ -1,4 +1,4 @@
-"""Forgetting: selections, plans, receipts, their verification, and retention rules."""
+"""Records of forgetting: selections, plans, receipts, verifications and retention rules."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 @dataclass(frozen=True, slots=True)
 class Selection(Checked):
-    """Which memories to forget: those that meet all of these criteria.
+    """The memories to forget: those that meet all of these criteria.
 
-    A memory that meets them goes with all its earlier versions; an earlier version that alone
-    meets them goes alone.
+    A memory is forgotten with all its earlier versions. If only an earlier version meets the
+    criteria, only that version is forgotten.
 
     Args:
-        query: What a recall of this question finds with a confidence of ``min_confidence``.
+        query: A question; selects its results with a confidence of ``min_confidence`` or more.
         about: The id of a person they mention.
         by: The id of the person who said or wrote them.
-        after: What occurred at or after this moment; undated memories are left out.
-        before: What occurred before this moment.
-        recorded_after: What was recorded at or after this moment.
-        recorded_before: What was recorded before this moment.
-        min_confidence: In [0, 1]; counts with ``query`` only.
+        after: They occurred at or after this moment; undated memories are left out.
+        before: They occurred before this moment.
+        recorded_after: They were recorded at or after this moment.
+        recorded_before: They were recorded before this moment.
+        min_confidence: In [0, 1]; used with ``query`` only.
     """
 
     NOUN = "a selection"
@@ -54,7 +54,7 @@ class Selection(Checked):
     min_confidence: _Share = 0.5
 
     def __post_init__(self) -> None:
-        """Raise for a choice that cannot be meant."""
+        """Raise if a field is invalid or no criterion is set."""
         if isinstance(self.doc_ids, str):
             object.__setattr__(self, "doc_ids", (self.doc_ids,))
         Checked.__post_init__(self)
@@ -75,7 +75,7 @@ class Selection(Checked):
 
 
 class SelectionFields(TypedDict, total=False):
-    """The fields of a :class:`Selection`, to be given in its place."""
+    """The fields of a :class:`Selection` as keyword arguments."""
 
     doc_ids: tuple[str, ...]
     query: str | None
@@ -91,7 +91,7 @@ class SelectionFields(TypedDict, total=False):
 
 
 class ForgetExample(Record, frozen=True):
-    """One of the memories that would go, as a dry run shows it; ``author`` is as stored."""
+    """A memory that would be forgotten, as a dry run shows it."""
 
     doc_id: str
     space_id: str
@@ -107,12 +107,12 @@ class ForgetExample(Record, frozen=True):
 
 
 class ForgetPlan(Record, frozen=True):
-    """What would go: nothing has been changed.
+    """What would be forgotten; nothing has been changed.
 
-    ``doc_ids`` of the memories, with ``n_versions`` rows in all; ``neighbours`` counts memories
-    that stay and lose a forgotten one from their context; ``held_back`` counts what was selected
-    and may be forgotten only by its author or an owner of its space. ``token`` confirms
-    exactly this set.
+    ``doc_ids`` lists the memories, ``n_versions`` counts their rows. ``neighbours`` counts
+    remaining memories whose context loses a forgotten one. ``held_back`` counts selected memories
+    that only their author or an owner of their space may forget. ``token`` confirms exactly this
+    set.
     """
 
     doc_ids: tuple[str, ...]
@@ -129,11 +129,11 @@ About = Literal["keep", "forget"]
 
 
 class RemovalPlan(Record, frozen=True):
-    """What removing a person would come to: nothing has been changed.
+    """What removing a person would do; nothing has been changed.
 
-    ``forgotten`` goes, and its token confirms the removal; ``n_said`` memories that they said stay,
-    and ``n_mentioning`` that mention them. ``spaces`` are the private ones that only they may
-    enter, which go.
+    The token of ``forgotten`` confirms the removal. ``n_said`` counts the remaining memories by
+    the person, ``n_mentioning`` those that mention them. ``spaces`` are private spaces that only
+    they may enter, and that are removed.
     """
 
     person_id: str
@@ -144,13 +144,13 @@ class RemovalPlan(Record, frozen=True):
 
 
 class Proof(Record, frozen=True):
-    """How what was forgotten was cleaned out of the file, and what a search for it then found.
+    """How forgotten bytes were removed from the file, and the result of a search for them.
 
-    ``rewritten`` is whether the file was rewritten from what it still holds. ``searched`` is
+    ``rewritten`` is whether the file was rewritten from its remaining content. ``searched`` is
     whether every run of 8 bytes of the forgotten texts and words, and some of the vectors, were
-    looked for in ``bytes_read`` bytes of the file and its log; ``leftover_runs`` of them were there
-    and in nothing that is stored. Where it is false the text was gone by then, and the file was
-    rewritten.
+    searched for in ``bytes_read`` bytes of the file and its log. ``leftover_runs`` counts runs
+    that were found and that no stored value contains. If it was not searched, the text was gone
+    already, and the file was rewritten.
     """
 
     at: str
@@ -161,18 +161,16 @@ class Proof(Record, frozen=True):
 
 
 class Receipt(Record, frozen=True):
-    """What was forgotten, in numbers: nothing in it is made from a text.
+    """A record of what was forgotten, in numbers; nothing in it derives from a text.
 
-    ``chosen_by`` names the criteria and not their values; ``counts`` are rows by table;
-    ``undo_until`` is when its copy in the trash goes too, None where there is none.
-    ``person_id`` is None where a retention rule, or the caller for a source or with a person,
-    forgot it, and where who did is no longer here. ``rows``
-    are the numbers that the memories' rows had, which no other row gets; none in a receipt of an
-    earlier version.
+    ``chosen_by`` names the criteria without their values; ``counts`` are rows by table.
+    ``undo_until`` is when the copy in the trash is deleted; None if there is none. ``person_id`` is
+    None if a retention rule, a source or the removal of a person forgot it, or if the person was
+    removed since. ``rows`` are the row ids of the memories, which are never used again.
 
-    ``proof`` is None until the bytes are cleaned from the file: while the trash holds them, and
-    where a reader, in this or another process, still needs earlier pages. What is left is done in
-    the background of later answers, and when the household is opened or closed.
+    ``proof`` is None until the bytes are cleaned from the file: while the trash holds them, or a
+    reader in any process still needs earlier pages. Cleaning is completed in the background of
+    later answers, and when the household is opened or closed.
     """
 
     receipt_id: str
@@ -186,18 +184,17 @@ class Receipt(Record, frozen=True):
 
 
 class Verification(Record, frozen=True):
-    """What a search for something forgotten has found, with or without its text.
+    """The result of verifying a receipt, with or without the forgotten text.
 
-    ``cleaned`` is whether the receipt has its proof by now. ``rows`` counts, by table or index,
-    what still refers to the numbers of its rows; ``terms`` words that an index holds, and no
-    memory; ``free_pages`` unused pages with something on them; ``log_bytes`` bytes of a journal,
-    or of a log from before the cleaning, beside the file. ``in_trash`` is whether an undo is still
-    open.
+    ``cleaned`` is whether the receipt has its proof. ``rows`` counts, by table or index,
+    references to the forgotten row ids; ``terms`` words of an index that no memory contains;
+    ``free_pages`` unused pages that are not empty; ``log_bytes`` bytes of a journal, or of a log
+    older than the cleaning. ``in_trash`` is whether it can still be undone.
 
-    ``leftover_runs`` counts runs of 8 bytes in ``bytes_read`` bytes of the file and its log that
-    nothing stored accounts for, and ``restated_runs`` those that memories, people or spaces of
-    today hold themselves, which prove nothing: ``runs`` of texts that were passed in were looked
-    for, or, where ``runs`` is 0, they are as counted in the receipt's proof.
+    ``runs`` is the number of runs of 8 bytes, of the texts passed in, that were searched for in
+    ``bytes_read`` bytes of the file and its log. ``leftover_runs`` counts those found that no
+    stored value contains; without texts it is the count of the receipt's proof.
+    ``restated_runs`` counts those that a stored value contains too, and so prove nothing.
     """
 
     cleaned: bool
@@ -213,9 +210,9 @@ class Verification(Record, frozen=True):
 
     @property
     def forgotten(self) -> bool:
-        """Whether it was cleaned out and nothing of it was found."""
-        left = (self.rows, self.terms, self.free_pages, self.log_bytes, self.leftover_runs)
-        return self.cleaned and not self.in_trash and not any(left)
+        """Whether it was cleaned and nothing of it was found."""
+        leftovers = (self.rows, self.terms, self.free_pages, self.log_bytes, self.leftover_runs)
+        return self.cleaned and not self.in_trash and not any(leftovers)
 
     def to_json(self) -> dict[str, Any]:
         """Return every field, and ``forgotten``."""
@@ -224,7 +221,7 @@ class Verification(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule(Checked):
-    """How many days memories of a category are kept once they happened and were recorded."""
+    """How many days memories of a category are kept after they happened and were recorded."""
 
     NOUN = "a rule"
 

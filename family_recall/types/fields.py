@@ -1,8 +1,8 @@
-"""Fields that people, programs and models fill in: declared in an annotation, checked by it.
+"""Fields declared and checked by annotations.
 
-The annotation of a field of :class:`Memory`, :class:`RecallContext` and the like says all there is
-to say about it: type, range, choices, help. Checks, JSON, options of the command line, arguments of
-tools for language models and fields of web forms derive from it.
+The annotation of a field of :class:`Memory`, :class:`RecallContext` and similar classes states its
+type, range, choices and help. Checks, JSON, command line options, arguments of tools for language
+models and fields of web forms derive from it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def about(help_text: str = "", **declared: Any) -> msgspec.Meta:
 
 
 Name = Annotated[str, about(max_chars=MAX_LABEL_CHARS, nul=False)]
-"""An id, or what somebody is called."""
+"""An id, or the name of a person or space."""
 
 
 class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,17 +42,17 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     Args:
         type: ``texts`` is a list of texts, ``moment`` an ISO 8601 day or moment.
-        help: What it means: a phrase without a capital, bounds, choices or a final full stop.
+        help: Its meaning: a phrase without a capital, bounds, choices or a final full stop.
         label: A short name for forms; made from ``name``, when left out.
-        choices: The only values there are; any, when empty. Of ``texts``, of each item.
-        above: The value has to be greater than this.
-        max_chars: Longest text allowed, and no blank one is; of ``texts``, of each item.
-        max_items: Most items of ``texts``.
-        multiline: Whether a form gives a text several lines.
+        choices: Allowed values of a text, or of each item of ``texts``; any, when empty.
+        above: The value must be greater than this.
+        max_chars: Maximum length of a text, or of each item of ``texts``; blank ones are refused.
+        max_items: Maximum number of items of ``texts``.
+        multiline: Whether a form shows several lines.
         for_models: Whether a language model may set it.
-        absent: In words, what happens where it is left out and there is no default.
-        clamped: Whether a greater value than ``maximum`` is taken for it.
-        nul: Whether a text may hold the character 0, at which SQL's functions of texts stop.
+        absent: In words, what happens if it is left out and has no default.
+        clamped: Whether values above ``maximum`` are replaced by it.
+        nul: Whether a text may hold the character 0, which ends texts in SQL functions.
         record: The class of a ``record``.
     """
 
@@ -86,20 +86,19 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
         return self.help
 
     def default_text(self) -> str:
-        """Return in words what is assumed where the field is left out."""
+        """Return in words the value of a field that is left out."""
         return self.absent if self.default in (None, ()) else f"{self.default}"
 
     def read(self, value: Any, error: _Error = InvalidRequestError, where: str = "") -> Any:
-        """Return a value as the field holds it: a text of a moment as that, a list as a tuple.
+        """Check and convert a value: texts to moments, lists to tuples.
 
         Args:
             value: Any value.
-            error: What is raised.
-            where: What precedes the field's name in messages, such as ``filters.``.
+            error: The class of error to raise.
+            where: A prefix of the field's name in messages, such as ``filters.``.
 
         Raises:
-            FamilyRecallError: If the field cannot have it: names the field, what was expected,
-                and the value.
+            FamilyRecallError: If the value is not allowed.
         """
         name = where + self.name
         match self.type:
@@ -122,7 +121,7 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
         return value
 
     def _read_text(self, name: str, value: Any, error: _Error) -> str:
-        # A value is not compared before its type is known: an array equals no text, but an array.
+        # The type is checked before the value is compared: `==` on an array returns an array.
         if self.choices:
             if not isinstance(value, str) or value not in self.choices:
                 raise refusal(name, f"one of {', '.join(self.choices)}", value, error)
@@ -142,7 +141,7 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
         low, above = self.minimum, self.above
         high = None if self.clamped else self.maximum
         kinds = int if self.type == "integer" else int | float
-        # NaN is within no bounds.
+        # NaN fails every comparison.
         if (
             isinstance(value, bool)
             or not isinstance(value, kinds)
@@ -166,7 +165,7 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def fields_of(record: type) -> Mapping[str, FieldSpec]:
-    """Return the fields of a dataclass by name, as its annotations describe them."""
+    """Return the fields of a dataclass by name."""
     if record not in _FIELDS:
         hints = typing.get_type_hints(record, include_extras=True)
         specs = [_spec(field, hints[field.name]) for field in dataclasses.fields(record)]
@@ -189,7 +188,7 @@ def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
 
 
 def _declared(hint: Any) -> dict[str, Any]:
-    """Return what an annotation says of a field; what is said further out counts."""
+    """Return what an annotation declares; an outer `Annotated` overrides an inner one."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is None:
         return {"type": _TYPES.get(hint, "record"), "record": hint}
@@ -214,7 +213,7 @@ _TYPES: Mapping[Any, FieldType] = {
 
 
 class Checked:
-    """A base for frozen dataclasses that check their fields, by annotation, when they are made."""
+    """A base for frozen dataclasses that check their fields when created."""
 
     __slots__ = ()
     _error: ClassVar[_Error] = InvalidRequestError
@@ -222,7 +221,7 @@ class Checked:
     _where: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Raise for a field that cannot have its value."""
+        """Raise if a field has an invalid value."""
         for name, field in fields_of(type(self)).items():
             value = getattr(self, name)
             if value is not field.default or field.required:
@@ -250,11 +249,11 @@ class Checked:
 
     @classmethod
     def as_stored(cls, **values: Any) -> Self:
-        """Return a record of fields that were checked when it was stored: all of them, by name."""
-        made = object.__new__(cls)
+        """Return a record with these fields, unchecked: they were checked when stored."""
+        record = object.__new__(cls)
         for name, value in values.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(record, name, value)
+        return record
 
     def to_json(self) -> dict[str, Any]:
         """Return every field that is set, moments as ISO 8601."""
@@ -269,11 +268,11 @@ def parse_moment(
 ) -> dt.datetime | None:
     """Read an ISO 8601 day or moment; a day means its midnight.
 
-    A moment without an offset stays naive: the store reads it in the household's zone.
+    A moment without an offset stays naive; the store interprets it in the household's zone.
 
     Raises:
-        FamilyRecallError: Of the class ``error``, if the text is not an ISO 8601 day or moment of
-            the years 2 to 9998.
+        FamilyRecallError: If it is not an ISO 8601 day or moment of the years 2 to 9998; its
+            class is ``error``.
     """
     if value is None:
         return None
@@ -285,7 +284,7 @@ def parse_moment(
         except (TypeError, ValueError):
             expected = "an ISO 8601 day or moment such as 2026-03-01T18:30"
             raise refusal(name, expected, value, error) from None
-    # A year is left at either end of the calendar, so that any zone can show the moment.
+    # A year at either end of the calendar stays free, so that every zone can show the moment.
     if not dt.MINYEAR < value.year < dt.MAXYEAR:
         raise error(f"{name} must lie between the years 2 and 9998, got {value}")
     return value
@@ -294,17 +293,17 @@ def parse_moment(
 def refusal(
     name: str, expected: str, value: object, error: _Error = InvalidRequestError
 ) -> FamilyRecallError:
-    """Return the error for a value that was not what is expected."""
+    """Return the error for an invalid value."""
     return error(f"{name} must be {expected}, got {reprlib.repr(value)}")
 
 
 def is_number(value: object) -> typing.TypeGuard[int | float]:
-    """Return whether a value is a number; True and False are none."""
+    """Return whether a value is a number; True and False are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def has_lone_surrogate(text: str) -> bool:
-    """Return whether a text holds half of a character, which no UTF-8 can hold."""
+    """Return whether a text cannot be encoded as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:

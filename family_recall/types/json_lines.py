@@ -1,4 +1,4 @@
-"""Reading of JSON Lines files, one checked object per line, with line numbers in errors."""
+"""Read JSON Lines files, one object per line, with line numbers in errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def read_jsonl(
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file says in its first line that it is a household's export."""
+    """Return whether the first line of a file marks it as a household's export."""
     try:
         with path.open("rb") as file:
             start = file.read(64)
@@ -68,7 +68,7 @@ def is_export(path: Path) -> bool:
     return start.removeprefix(b"\xef\xbb\xbf").startswith(b'{"family_recall":"export"')
 
 
-def shown(value: object, most: int = 60) -> str:
-    """Return a value for a message: quoted and cut."""
+def shown(value: object) -> str:
+    """Return a value quoted for a message, cut to 60 characters."""
     text = repr(value)
-    return text if len(text) <= most else text[:most] + "…"
+    return text if len(text) <= 60 else text[:60] + "…"

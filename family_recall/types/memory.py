@@ -1,4 +1,4 @@
-"""What is stored: memories, people, spaces, grants, relations, and hidden fields."""
+"""Stored records: memories, people, spaces, grants, relations and hidden fields."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ ROLES = ("owner", "adult", "child", "guest", "device")
 """Roles of a person in a space."""
 
 DEFAULT_SPACE = "shared:household"
-"""Where a memory goes in a household that has no other space, and at a terminal."""
+"""The space of a household that has no other, and of the command line."""
 
 SPACE_KINDS = ("shared", "private", "household")
 """Kinds of a space."""
 
 FIXED = ("doc_id", "space_id", "guardians_of")
-"""Fields of a memory that a correction leaves as they are: which memory it is, and whose."""
+"""Fields of a memory that a correction cannot change."""
 
 HIDEABLE = (
     "author", "title", "summary", "session_id", "source", "url", "section", "labels",
     "importance", "valence", "arousal", "fact_key", "fact_value", "event_type", "occurred_at",
 )  # fmt: skip
-"""Fields of a memory that can be hidden from a role; the text itself has bands."""
+"""Fields of a memory that can be hidden from a role. The text is protected by bands instead."""
 
 _Text = Annotated[str, about(max_chars=MAX_TEXT_CHARS)]
 _Label = Annotated[str, about(max_chars=MAX_LABEL_CHARS)]
@@ -50,10 +50,10 @@ _Label = Annotated[str, about(max_chars=MAX_LABEL_CHARS)]
 class Memory(Checked):
     """One remembered thing.
 
-    ``text``, of 1 to 1,000,000 characters, is the source of truth. ``doc_id`` is unique inside its
-    space, and made up when left out. ``author`` is a person's id, or a name as heard. ``band`` says
-    who in the space may see it and its earlier versions; of those, only the guardians of the child
-    ``guardians_of``, if set. ``valid_until`` is exclusive.
+    ``text`` has 1 to 1,000,000 characters and is the source of truth. ``doc_id`` is unique in its
+    space, and generated when left out. ``author`` is a person's id, or a name as heard. ``band``
+    decides who in the space may see it and its earlier versions; with ``guardians_of``, the id of
+    a child, only that child's guardians among them may. ``valid_until`` is exclusive.
 
     Raises:
         InvalidMemoryError: If a field is outside its range; nothing is stored.
@@ -127,11 +127,11 @@ class Memory(Checked):
 
 
 MEMORY_FIELDS: Mapping[str, FieldSpec] = fields_of(Memory)
-"""What ``Memory`` takes."""
+"""The fields of a ``Memory``."""
 
 
 class MemoryFields(TypedDict, total=False):
-    """The fields of a :class:`Memory` but its text, to be given with a text."""
+    """The fields of a :class:`Memory` except its text, as keyword arguments."""
 
     space_id: str
     doc_id: str | None
@@ -161,9 +161,9 @@ class MemoryFields(TypedDict, total=False):
 class Remembered(Record, frozen=True):
     """The outcome of remembering one memory.
 
-    ``outcome`` is ``created``; ``updated`` (the version before is superseded); ``unchanged``
-    (the same doc_id with the same content); or ``duplicate`` (the same words by the same
-    author at the same moment were already there, under this ``doc_id``).
+    ``outcome`` is ``created``; ``updated`` (the earlier version is superseded); ``unchanged``
+    (same doc_id, same content); or ``duplicate`` (the same words by the same author at the same
+    moment are already stored, under this ``doc_id``).
     """
 
     doc_id: str
@@ -173,8 +173,8 @@ class Remembered(Record, frozen=True):
 class Corrected(Record, frozen=True):
     """The outcome of a correction.
 
-    ``changed`` has each field that differs now, by name: as it was, and as it is. It is empty
-    where nothing differs, and nothing was stored.
+    ``changed`` maps the name of each changed field to its values before and after. It is empty if
+    nothing differs; then nothing was stored.
     """
 
     doc_id: str
@@ -182,7 +182,7 @@ class Corrected(Record, frozen=True):
     changed: Mapping[str, tuple[Any, Any]]
 
     def to_json(self) -> dict[str, Any]:
-        """Return every field; what changed as ``{field: {"was": …, "is": …}}``."""
+        """Return every field; changes as ``{field: {"was": …, "is": …}}``."""
         changed = {
             name: {"was": as_json(was), "is": as_json(now)}
             for name, (was, now) in self.changed.items()
@@ -192,7 +192,7 @@ class Corrected(Record, frozen=True):
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
         """Read what :meth:`to_json` wrote."""
-        changed = {name: (each["was"], each["is"]) for name, each in record["changed"].items()}
+        changed = {name: (pair["was"], pair["is"]) for name, pair in record["changed"].items()}
         return super().from_json({**record, "changed": changed})
 
 
@@ -212,9 +212,9 @@ class Person(Checked):
 class Space(Checked):
     """A place memories belong to.
 
-    ``private`` is one person's own; ``shared`` is for those with a grant, its green memories also
-    for an unknown voice; ``household`` is shared, and everybody who lives here may enter it: as a
-    guest, unless they have a grant.
+    A ``private`` space is one person's own. A ``shared`` one is for people with a grant; an unknown
+    voice sees its green memories. A ``household`` space is shared, and everybody who lives here may
+    enter it, as a guest without a grant.
     """
 
     _error = InvalidMemoryError
@@ -227,11 +227,11 @@ class Space(Checked):
 
 @dataclass(frozen=True, slots=True)
 class Grant(Checked):
-    """A person's way into a space.
+    """A person's permission to enter a space.
 
-    ``role`` is one of ``ROLES`` and sets which bands are open.
-    ``expires_at`` ends it (exclusive); never, when left out. After that the person is what they
-    would be without a grant: a guest in a ``household`` space, and nobody elsewhere.
+    ``role`` is one of ``ROLES`` and decides which bands they see. ``expires_at`` is exclusive; when
+    left out, the grant never expires. Without a grant the person is a guest in a ``household``
+    space, and has no access elsewhere.
     """
 
     NOUN = "a grant"
@@ -244,10 +244,10 @@ class Grant(Checked):
 
 @dataclass(frozen=True, slots=True)
 class Hidden(Checked):
-    """Fields of a space's memories that one role does not see, each one of ``HIDEABLE``.
+    """Fields of ``HIDEABLE`` that one role does not see in a space's memories.
 
-    For that role the memories are as if stored without them: with the author hidden, nothing is
-    found by an author's name either.
+    For that role the memories are as if stored without them: with the author hidden, an author's
+    name finds nothing.
     """
 
     NOUN = "a hidden field"
@@ -257,12 +257,12 @@ class Hidden(Checked):
     fields: tuple[Annotated[str, about(choices=HIDEABLE)], ...]
 
     def __post_init__(self) -> None:
-        """Raise for an unknown role, and a field that cannot be hidden."""
+        """Raise for an unknown role or a field that cannot be hidden."""
         Checked.__post_init__(self)
         object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
 
     def without(self, memory: Memory) -> Memory:
-        """Return a memory as if the hidden fields had never been set."""
+        """Return a memory without the hidden fields."""
         return replace(memory, **{name: MEMORY_FIELDS[name].default for name in self.fields})
 
 
@@ -270,8 +270,8 @@ class Hidden(Checked):
 class Relation(Checked):
     """A typed edge between two people or things: *Rajesh* is *married to* *Priya*.
 
-    ``confidence`` in [0, 1]; ``evidence`` are the doc_ids of memories in the same space and
-    band, and for the same guardians, that say so.
+    ``confidence`` is in [0, 1]. ``evidence`` lists the doc_ids of memories that state it, in the
+    same space and band and for the same guardians.
     """
 
     _error = InvalidMemoryError

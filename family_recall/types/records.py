@@ -1,4 +1,4 @@
-"""Records that the library makes: msgspec structs, written as JSON and read from it."""
+"""Records that the library returns: msgspec structs that are written and read as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Record(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote; names that it has no field for are left out.
+        """Read what :meth:`to_json` wrote; unknown names are ignored.
 
         Raises:
             InvalidRequestError: If a field is missing, or of another type.
@@ -38,9 +38,9 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON has it: records as objects, tuples as lists, moments as texts.
+    """Convert a value to JSON: records to objects, tuples to lists, moments to texts.
 
-    A struct that is no :class:`Record` is a list of its fields, as its ``array_like`` says.
+    Other structs become lists of their fields.
     """
     if hasattr(value, "to_json"):
         return value.to_json()
@@ -56,10 +56,9 @@ def as_json(value: Any) -> Any:
 
 
 def later(make: Callable[[], Iterable[_T]]) -> tuple[_T, ...]:
-    """Return a tuple that is made when it is first read: most answers are read in part.
+    """Return a tuple that ``make`` fills when it is first read; few answers are read in full.
 
-    A copy or a pickle of it is an ordinary tuple. Making it twice, in two threads at once, must
-    give the same.
+    A copy or pickle of it is an ordinary tuple. Two threads may call ``make`` at once.
     """
     return cast("tuple[_T, ...]", _Later(make))
 

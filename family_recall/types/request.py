@@ -1,4 +1,4 @@
-"""A question, the context it is asked in, the filters that narrow it, and what it may see."""
+"""Requests: a question with its context, its filters, and the scope it may see."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 SERVICE_CLASSES = ("interactive", "conversational", "background")
 """How urgent a request is, the most urgent first."""
 _INTERACTIVE_MS, _CONVERSATIONAL_MS = 100.0, 5_000.0
-"""Budgets up to which a request is taken as interactive, and as conversational."""
+"""Largest budgets of an interactive and of a conversational request."""
 
 _Share = Annotated[float, about(minimum=0, maximum=1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Filters(Checked):
-    """Narrows what the person may see anyway; never widens it.
+    """Narrows what the person may see; never widens it.
 
-    A list keeps the memories that have at least one of its texts. ``allow_shared`` of False leaves
-    the shared spaces out.
+    A list selects memories that match at least one of its texts. Without ``allow_shared``, shared
+    spaces are left out.
     """
 
     NOUN = "filters"
@@ -55,7 +55,7 @@ class Filters(Checked):
 
     @property
     def narrows(self) -> bool:
-        """Whether it excludes rows, beyond the choice of spaces."""
+        """Whether it excludes memories by anything but their space."""
         moments = self.after or self.before or self.before_session
         return bool(self.sources or self.kinds or self.authors or self.labels or moments)
 
@@ -69,12 +69,12 @@ FILTER_FIELDS: Mapping[str, FieldSpec] = {
     for name in ("after", "before", "kinds", "authors", "labels", "sources", "before_session",
                  "allow_shared")
 }  # fmt: skip
-"""What ``Filters`` takes, in the order of options."""
+"""The fields of ``Filters``, in the order of command line options."""
 
 
 @dataclass(frozen=True, slots=True)
 class Affect(Checked):
-    """What the asker feels: ``valence`` in [−1, 1], pleasant or not; ``arousal`` in [0, 1]."""
+    """The asker's mood: ``valence`` in [−1, 1], negative if unpleasant; ``arousal`` in [0, 1]."""
 
     NOUN = "affect"
     _where = "affect."
@@ -85,25 +85,25 @@ class Affect(Checked):
 
 @dataclass(frozen=True, slots=True)
 class RecallContext(Checked):
-    """Who asks, from where, and what it may cost.
+    """Who asks, in which space, and within what limits.
 
     Args:
         person_id: Who asks; None for an unknown voice, which sees green shared memories.
-        space_id: The space the question is asked in. A shared space answers from itself
-            alone; a private one adds the shared spaces its owner belongs to; None means
+        space_id: The space the question is asked in. A question in a shared space is answered from
+            that space alone; in a private one, also from shared spaces of its owner; None means
             every space the person may see.
-        focus_event_id: The doc_id of what is being talked about; what is near it is preferred, and
-            answers "tell me more". One that is not there is skipped.
-        service_class: How urgent it is beside other recalls: ``interactive``, ``conversational``
-            or ``background``. By its budget, when left out: up to 100 ms, up to 5 s, and above.
-        top_k: Results wanted, 1 or more; more than 1000 count as 1000, and the trace says so.
+        focus_event_id: The doc_id of the memory being talked about. Memories near it are
+            preferred, and answer "tell me more". An unknown id is ignored.
+        service_class: Urgency: ``interactive``, ``conversational`` or ``background``. When left
+            out, it follows from the budget: up to 100 ms, up to 5 s, and above.
+        top_k: Number of results, 1 or more; above 1000 counts as 1000, and the trace says so.
         mmr_lambda: 1 ranks by relevance alone, 0 by novelty alone; None means the profile's.
         mode: ``hybrid``, ``knowledge`` (chunks only) or ``neural`` (everything else).
         as_of: Only what was true at this moment; ``now``, when left out.
-        affect: What the asker feels; profile ``family_os`` prefers memories of a like feeling.
-        aloud: Whether others may hear the answer. Every shared space the person may see then
-            answers, or ``space_id`` alone if that is shared; no private one does, not even the
-            one asked in, and the weights are the shipped ones, not those learned from this person.
+        affect: The asker's mood; profile ``family_os`` prefers memories of a similar mood.
+        aloud: Whether others may hear the answer. It then comes from all shared spaces the person
+            may see, or from ``space_id`` alone if that is shared, and never from a private space.
+            The shipped weights are used, not those learned from this person.
     """
 
     NOUN = "ctx"
@@ -180,7 +180,7 @@ class RecallContext(Checked):
     ] = False
 
     def __post_init__(self) -> None:
-        """Raise for a context that cannot be meant."""
+        """Raise for an invalid context."""
         Checked.__post_init__(self)
         budget_ms = float(min(self.time_budget_ms, LONGEST_BUDGET_MS))
         object.__setattr__(self, "time_budget_ms", budget_ms)
@@ -192,11 +192,11 @@ CONTEXT_FIELDS: Mapping[str, FieldSpec] = {
                  "allow_cross_encoder", "mmr_lambda", "focus_event_id", "service_class", "now",
                  "as_of", "known_at")
 }  # fmt: skip
-"""What ``RecallContext`` takes, but for ``filters`` and ``affect``, in the order of options."""
+"""The fields of ``RecallContext`` without ``filters`` and ``affect``, in the order of options."""
 
 
 class ContextFields(TypedDict, total=False):
-    """The fields of a :class:`RecallContext`, to be given in its place."""
+    """The fields of a :class:`RecallContext` as keyword arguments."""
 
     person_id: str | None
     space_id: str | None
@@ -228,7 +228,7 @@ def kinds_of(mode: str) -> tuple[str, ...]:
 
 
 def service_class_of(ctx: RecallContext) -> str:
-    """Return a request's class: its own, or that of its budget."""
+    """Return a request's service class, from its budget if it names none."""
     if ctx.service_class is not None:
         return ctx.service_class
     if ctx.time_budget_ms <= _INTERACTIVE_MS:
@@ -246,7 +246,7 @@ class RecallRequest(Checked):
     ctx: RecallContext = field(default_factory=RecallContext)
 
     def __post_init__(self) -> None:
-        """Raise unless the question is a text, which may hold anything."""
+        """Raise unless the question is a text."""
         if not isinstance(self.query_text, str):
             raise refusal("query_text", "a text", self.query_text)
         ctx = fields_of(RecallRequest)["ctx"].read(self.ctx)
@@ -257,21 +257,20 @@ class RecallRequest(Checked):
 class Scope:
     """Everything a request may see.
 
-    A partition holds the memories of one space and one band, with words, statistics, vectors
-    and edges of its own; so what is outside ``partitions`` cannot be counted by accident.
+    A partition holds the memories of one space and one band, with its own words, statistics,
+    vectors and edges, so nothing outside ``partitions`` is counted by accident.
 
     Args:
         person_id: Who asks; None for an unknown voice.
         partitions: Partition numbers, ascending.
-        filters: What the request narrows to; never widens.
-        as_of_s: Only what was true at this moment, in epoch seconds.
-        known_at_s: Only what had been recorded, and not yet replaced, at this moment; None
-            for the current versions.
-        valid_s: Only what was true at some moment of this half-open interval, in epoch seconds;
+        filters: The filters of the request.
+        as_of_s: Only memories true at this moment, in epoch seconds.
+        known_at_s: Only versions current at this moment, in epoch seconds; None for now.
+        valid_s: Only memories true at some moment of this half-open interval, in epoch seconds;
             None for ``as_of_s`` alone.
-        lies_in_s: Only what occurred, begins to be valid, or is told to be, in this interval.
-        expired: (category, moment): memories of this category that happened and were recorded
-            before the moment have expired, and only wait to be erased.
+        lies_in_s: Only memories that occurred, become valid or mention a time in this interval.
+        expired: (category, moment): memories of the category that happened and were recorded
+            before the moment have expired and wait to be erased.
     """
 
     person_id: str | None

@@ -1,4 +1,4 @@
-"""Short ids: the first characters of an id that mean one memory among those somebody may see."""
+"""Short ids: the shortest unique beginning of an id among those a person may see."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from functools import cached_property
 from family_recall.errors import InvalidRequestError
 
 SHORTEST = 6
-"""Characters of a short id at least, as it is printed."""
+"""Minimum length of a short id as printed."""
 
 ACCEPTED = 4
-"""Characters that are looked up at least: fewer mean an id as it is."""
+"""Minimum length of a text to look up as a beginning; a shorter one must be a whole id."""
 
 _LISTED = 5  # ids in a message
 _MADE = re.compile(r"[0-9a-f]{24}")
@@ -22,11 +22,10 @@ _CHOSEN = re.compile(r"[\w.-]{1,24}", re.ASCII)
 
 
 def code_of(doc_id: str) -> str:
-    """Return what the short ids of a memory are the beginnings of.
+    """Return the text whose beginnings are short ids of a memory.
 
-    That is its id where the library made it, or where somebody chose a short and simple one, such
-    as *spare-key*. It is a digest of any other, such as that of an import: the messages of one chat
-    begin alike, and long.
+    It is the id itself if the library generated it, or if it is short and simple, such as
+    *spare-key*; otherwise a digest of the id, since imported ids share long beginnings.
     """
     if _CHOSEN.fullmatch(doc_id):
         return doc_id
@@ -34,9 +33,9 @@ def code_of(doc_id: str) -> str:
 
 
 class ShortIds:
-    """The ids of some memories, each by the shortest beginning that no other one has.
+    """Shortens and looks up the ids of some memories.
 
-    A short and simple id that somebody chose is left whole, and found by its beginning, too.
+    A short and simple id that somebody chose is not shortened, but found by its beginning too.
 
     >>> ids = ShortIds(["4f1c09aa2b7d41e09c55d0ab", "4f1c09bb2b7d41e09c55d0ab", "spare-key"])
     >>> ids.short("4f1c09aa2b7d41e09c55d0ab"), ids.short("spare-key")
@@ -53,43 +52,43 @@ class ShortIds:
         return sorted({code_of(doc_id) for doc_id in self._doc_ids} | self._doc_ids)
 
     def short(self, doc_id: str) -> str:
-        """Return the short id of one of the memories; any other id as it is."""
+        """Return the short id of a memory; an unknown id unchanged."""
         if doc_id not in self._doc_ids or (
             _CHOSEN.fullmatch(doc_id) and not _MADE.fullmatch(doc_id)
         ):
             return doc_id
         code = code_of(doc_id)
         at = bisect.bisect_left(self._codes, code)
-        beside = [*self._codes[max(0, at - 1) : at], *self._codes[at + 1 : at + 2]]
-        shared = max((_n_shared(code, other) for other in beside), default=0)
-        return code[: max(SHORTEST, shared + 1)]
+        neighbours = [*self._codes[max(0, at - 1) : at], *self._codes[at + 1 : at + 2]]
+        n_shared = max((_n_shared(code, other) for other in neighbours), default=0)
+        return code[: max(SHORTEST, n_shared + 1)]
 
     def find(self, text: str) -> str:
-        """Return the id that a text is or begins; the text itself where it begins none.
+        """Return the id that equals or begins with a text; the text itself if there is none.
 
-        An id as it is always means itself, whatever else begins with it.
+        A whole id always means itself.
 
         Raises:
-            InvalidRequestError: If several begin with it; it lists them.
+            InvalidRequestError: If several ids begin with it; the message lists them.
         """
         if text in self._doc_ids or len(text) < ACCEPTED:
             return text
-        meant = sorted(
+        matches = sorted(
             doc_id
             for doc_id in self._doc_ids
             if doc_id.startswith(text) or code_of(doc_id).startswith(text)
         )
-        if len(meant) > 1:
-            listed = [self.short(doc_id) for doc_id in meant[:_LISTED]]
-            more = f" and {len(meant) - _LISTED} more" if len(meant) > _LISTED else ""
+        if len(matches) > 1:
+            listed = [self.short(doc_id) for doc_id in matches[:_LISTED]]
+            more = f" and {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
             raise InvalidRequestError(
-                f"{text!r} may mean {len(meant)} memories: {', '.join(listed)}{more}; write more "
+                f"{text!r} may mean {len(matches)} memories: {', '.join(listed)}{more}; write more "
                 "of the id"
             )
-        return meant[0] if meant else text
+        return matches[0] if matches else text
 
 
 def _n_shared(code: str, other: str) -> int:
-    """Count the characters that two codes begin with alike."""
+    """Return the length of the common beginning of two codes."""
     pairs = enumerate(zip(code, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(code), len(other)))

@@ -1,7 +1,7 @@
 """The stages of a recall, each declared once.
 
 Prices, the runner, the gate, traces, reports, ``leave_out`` and ``--ablate`` all read this table.
-A new stage is one line here and one function; the broker says where in the read path it runs.
+A new stage is one line here and one function; the broker decides where it runs.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ class Stage:
     """One stage of a recall.
 
     Attributes:
-        name: What it is called in a trace, in prices and in ``leave_out``.
+        name: Its name in traces, prices and ``leave_out``.
         label: What it does, for people.
-        cost_ms: Milliseconds it is assumed to take until this device has shown otherwise: a fixed
-            part and a part per unit. None where it has no price of its own.
+        cost_ms: Assumed milliseconds until measured on this device: a fixed part and a part per
+            unit. None if it has no price of its own.
         unit: What the second part counts: tokens of a text, memories that hold a word, and so on.
         followed_by: Stages that must still run after it, so an alarm stops it in time for them.
-        leaves_time_for: Stages that it must leave time for, or it does not start.
+        leaves_time_for: It starts only if time is left for these stages too.
         reads_file: Whether it runs SQL statements, which its alarm interrupts.
-        optional: Whether a recall can be asked to do without it.
-        part_of: The stage whose price covers this one; what all parts took is learned together.
+        optional: Whether ``leave_out`` may name it.
+        part_of: The stage whose price covers this one; their time is measured together.
     """
 
     name: str
@@ -53,7 +53,7 @@ _TABLE = (
     Stage("identifiers", "what it quotes exactly", optional=True),
     Stage("lexical", "search by words", (0.5, 0.0002), "match", followed_by=_RANKING,
           optional=True),
-    # A question that is encoded and not searched for is time lost.
+    # Encoding a question is wasted if no time is left to search.
     Stage("embed", "the question as a vector", (1.5, 0.15), "token", followed_by=_RANKING,
           leaves_time_for=("vector",), reads_file=False),
     Stage("embed_static", "the same by a table", (0.1, 0.0), followed_by=_RANKING,
@@ -72,7 +72,7 @@ _TABLE = (
     Stage("about", "what is known of somebody"),
     Stage("widen", "search again for more", (2.0, 0.02), "candidate"),
     Stage("gather", "what belongs with the best", (2.0, 0.02), "candidate", optional=True),
-    # The price of all from fusion to rank, but for late interaction.
+    # The price of all stages from fusion to rank, without late interaction.
     Stage("score", "how many are scored", (0.3, 0.008), "candidate"),
     Stage("fusion", "the runs, as one pool", part_of="score"),
     Stage("load", "the candidates' columns", part_of="score"),
@@ -96,7 +96,7 @@ STAGES: Mapping[str, Stage] = MappingProxyType({stage.name: stage for stage in _
 
 
 def optional_stages() -> tuple[str, ...]:
-    """Return the stages that a recall can do without, by name."""
+    """Return the names of optional stages."""
     return tuple(stage.name for stage in STAGES.values() if stage.optional)
 
 
@@ -108,5 +108,5 @@ def assumed_cost_ms() -> Mapping[str, tuple[float, float]]:
 
 
 def label_of(stage: str) -> str:
-    """Return what a stage does, for people; empty for a look-up that is no stage."""
+    """Return what a stage does, for people; empty for anything else."""
     return STAGES[stage].label if stage in STAGES else ""

@@ -1,4 +1,4 @@
-"""Division of a time into days, weeks or months, with the results in each."""
+"""Timelines: an interval divided into days, weeks or months, with the results in each."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import Any
 from family_recall.types.records import Record
 
 DAYS_BY_DAY = 14
-"""Days up to which a time is divided day by day."""
+"""Longest interval that is divided into days."""
 DAYS_BY_WEEK = 92
-"""Days up to which it is divided week by week; longer ones are divided by month."""
+"""Longest interval that is divided into weeks; longer ones are divided into months."""
 MAX_PERIODS = 120
-"""Periods that are listed; of a longer time the latest."""
+"""Most periods listed; the latest ones of a longer interval."""
 
 
 class Period(Record, frozen=True):
-    """A day, week or month of an answer, or a series of them that holds nothing.
+    """A day, week or month of an answer, or a series of empty ones.
 
     Args:
         first: Its first day.
         last: Its last day.
-        n_stored: Memories in it that the person who asks may see.
+        n_stored: Number of visible memories in it.
         doc_ids: The results among them, in order.
     """
 
@@ -55,16 +55,16 @@ def periods(
     stored: Iterable[dt.date],
     results: Sequence[tuple[dt.date, str]],
 ) -> tuple[Period, ...]:
-    """Split a time into days, weeks (from Monday) or months, neighbouring empty ones joined.
+    """Split an interval into days, weeks (from Monday) or months; join adjacent empty ones.
 
     Args:
         first: The first day asked about.
         last: The last one, not in the future.
-        stored: The day of each memory in it that the person who asks may see.
+        stored: The day of each visible memory in it.
         results: Day and doc_id of each result, in order.
 
     Returns:
-        Periods in order; none overlap, and together they cover the time.
+        Periods in order, without overlaps or gaps.
     """
     starts = _starts(first, last)
     counts = Counter(bisect.bisect_right(starts, day) for day in stored)
@@ -72,9 +72,9 @@ def periods(
     for day, doc_id in results:
         shown[bisect.bisect_right(starts, day)].append(doc_id)
     in_order = []
-    for holds, run in itertools.groupby(range(1, len(starts) + 1), lambda at: counts[at] > 0):
+    for is_filled, run in itertools.groupby(range(1, len(starts) + 1), lambda at: counts[at] > 0):
         group = list(run)
-        for members in [[at] for at in group] if holds else [group]:
+        for members in [[at] for at in group] if is_filled else [group]:
             at, following = members[0], members[-1]
             end = starts[following] - dt.timedelta(days=1) if following < len(starts) else last
             in_order.append(Period(max(starts[at - 1], first), end, counts[at], tuple(shown[at])))
@@ -82,7 +82,7 @@ def periods(
 
 
 def _starts(first: dt.date, last: dt.date) -> list[dt.date]:
-    """List the first days of the periods of a time, in order, the latest if there are many."""
+    """List the first day of each period, in order; the latest ``MAX_PERIODS``."""
     length = (last - first).days + 1
     if length > DAYS_BY_WEEK:
         months = range(first.year * 12 + first.month - 1, last.year * 12 + last.month)

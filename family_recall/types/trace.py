@@ -1,4 +1,4 @@
-"""Traces: what a recall was asked, what it understood, found and decided, and how long it took."""
+"""Traces: the request, understanding, findings, decisions and times of a recall."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from family_recall.types.stages import label_of
 from family_recall.types.understanding import Understanding, with_pairs
 
 SkipReason = Literal[
-    "no_time",  # it could not be paid for
-    "stopped",  # it ran, and had to end before it was done
-    "shed",  # it was left to more urgent recalls
+    "no_time",  # its price exceeds the time left
+    "stopped",  # it ran and was stopped before it was done
+    "shed",  # more urgent recalls took precedence
     "disabled",  # by the configuration or the request
-    "zero_weight",  # the profile does not weigh what it finds
-    "no_model",  # none is installed, or it is still loading, or it lacks what the stage needs
-    "not_needed",  # another stage has answered, or there is nothing to do it for
-    "not_found",  # what the request names is not there, or not for who asks
+    "zero_weight",  # its features have no weight in the profile
+    "no_model",  # none is installed, it is still loading, or it lacks what the stage needs
+    "not_needed",  # another stage has answered, or there is nothing to do
+    "not_found",  # what the request names does not exist, or is not visible
     "failed",  # it raised an exception
     "damaged",  # the file, or some memories in it
 ]
@@ -28,9 +28,9 @@ SkipReason = Literal[
 
 
 class Span(msgspec.Struct, frozen=True, array_like=True):
-    """One stage that ran: how long it took, how many went in and came out, and when it began.
+    """One stage that ran: its duration, the number of items in and out, and its start.
 
-    ``start_ms`` counts from the request. Stages overlap where they ran side by side, or within.
+    ``start_ms`` counts from the request. Parallel and nested stages overlap.
     """
 
     stage: str
@@ -62,9 +62,9 @@ def busy_ms(spans: Sequence[Any]) -> float:
 
 
 class Skip(msgspec.Struct, frozen=True, array_like=True):
-    """One stage that was left out, whole or in part: for ``n`` units where it has any.
+    """One stage that was skipped, in whole or for ``n`` units.
 
-    ``reason`` is for programs, ``detail`` says the same to people, with the figures.
+    ``reason`` is for programs; ``detail`` says the same to people, with figures.
     """
 
     stage: str
@@ -84,7 +84,7 @@ class Skip(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Clamp(msgspec.Struct, frozen=True, array_like=True):
-    """One limit of a request that was cut: which, from how much to how much, and why."""
+    """One limit of a request that was reduced, and why."""
 
     name: str
     requested: float
@@ -93,10 +93,10 @@ class Clamp(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Admission(Record, frozen=True):
-    """What the gate made of a request before any stage ran.
+    """The gate's decision on a request before any stage ran.
 
-    ``service_class`` is its class; ``clamps`` what was cut; ``affordable`` the stages that were
-    expected to fit into the budget, in order, with the units of each (tokens, memories, pairs).
+    ``clamps`` lists reduced limits; ``affordable`` the stages expected to fit into the budget, in
+    order, with the units of each (tokens, memories, pairs).
     """
 
     service_class: str
@@ -105,9 +105,9 @@ class Admission(Record, frozen=True):
 
 
 class Hit(msgspec.Struct, frozen=True, array_like=True):
-    """One memory that a source found: its rank in all that the source found, and its score there.
+    """One memory that a source found, with its rank and score there.
 
-    Scores of one source only compare.
+    Scores are comparable within one source only.
     """
 
     doc_id: str
@@ -120,23 +120,21 @@ class Trace(Record, frozen=True):
 
     Attributes:
         spans: The stages that ran, in the order they ended.
-        skips: The stages that were left out.
+        skips: The stages that were skipped.
         counts: By name: visible, candidates, duplicates, vectors_pending.
-        hits: By source, which of the candidates it found, best first.
+        hits: By source, the candidates it found, best first.
         top3: The first doc_ids with their reasons.
-        embedder: The model_id of the vectors that took part; None where words answered alone.
-        decided_by: What the confidence is by: ``score``; or what decides in place of scores: the
-            ``time`` asked for, an ``identifier``, the ``focus``, or whom it is ``about``.
-        evidence: What is known of the answer, by name, where the score decides; else empty.
-        gate: What the gate made of the request.
-        request: What was asked, as the gate admitted it: the question, who asks, the mode, profile
-            and filters asked for.
-        understanding: What the question was understood to ask, with the mode it suggests; None for
-            an opening, which asks nothing.
-        decisions: By stage, what it decided where its span and skips do not say: why reading
-            ended, whether a time filters, and so on.
-        weights: The weight of each feature that counted, the asker's own learned ones among them.
-        kinds: How many of the results are of each kind of memory.
+        embedder: The model_id of the vectors used; None if words answered alone.
+        decided_by: What the confidence follows from: ``score``, the ``time`` asked for, an
+            ``identifier``, the ``focus``, or whom the question is ``about``.
+        evidence: Inputs of the confidence by name, if the score decides; otherwise empty.
+        gate: The gate's decision on the request.
+        request: The request as the gate admitted it.
+        understanding: What the question was understood to ask; None for an opening.
+        decisions: By stage, decisions that spans and skips do not show: why reading ended,
+            whether a time filters, and so on.
+        weights: The weight of each feature used, with those learned from the asker.
+        kinds: Number of results by kind of memory.
     """
 
     spans: tuple[Span, ...] = ()
@@ -160,7 +158,7 @@ class Trace(Record, frozen=True):
         return {source: tuple(hit.doc_id for hit in hits) for source, hits in self.hits.items()}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the trace as lists and objects; the stage it describes is always the last."""
+        """Return the trace as lists and objects; ``stage`` is always ``final``."""
         record = {"stage": "final", **Record.to_json(self)}
         if self.understanding is not None:
             # Moments that can be read without knowing the household's zone.

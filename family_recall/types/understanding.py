@@ -1,4 +1,4 @@
-"""What a question is understood to ask, before anything is searched."""
+"""Records of what a question is understood to ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from family_recall.types.records import Record
 Strategy = Literal["FACTUAL", "EPISODIC", "MILESTONE", "TIMELINE", "HYBRID"]
 Mode = Literal["hybrid", "knowledge", "neural"]
 Breadth = Literal["one", "all", "about"]
-"""How much a question asks for: one thing, all of a kind, or whatever is known about somebody."""
+"""Whether a question asks for one thing, all of a kind, or everything about somebody."""
 IdentifierKind = Literal[
     "url", "email", "isbn", "issue", "ticket", "path", "phone", "reference", "licence_plate"
 ]
@@ -25,11 +25,11 @@ HEMISPHERES = ("north", "south")
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """One identifier as written, and in the form that two spellings of it share.
+    """One identifier as written, and in a form that all its spellings share.
 
-    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with a leading
-    ``+`` where one was written, for phone numbers; 13 digits for ISBNs; capitals and digits for
-    licence plates and reference numbers. ``span`` are character offsets into the text.
+    ``normalised`` is lower case for URLs, e-mail addresses and tickets; digits, with any leading
+    ``+``, for phone numbers; 13 digits for ISBNs; capitals and digits for licence plates and
+    reference numbers. ``span`` holds character offsets into the text.
     """
 
     kind: IdentifierKind
@@ -40,18 +40,18 @@ class Identifier:
 
 @dataclass(frozen=True, slots=True)
 class Region(Checked):
-    """Where a household lives, as far as words for time depend on it.
+    """Where a household lives, to interpret words for time.
 
     Args:
         country: ISO 3166 code, for Thanksgiving, Mother's Day and the like.
-        hemisphere: ``north`` or ``south``: which half of the year is summer.
+        hemisphere: ``north`` or ``south``, for seasons.
     """
 
     country: str = "US"
     hemisphere: Annotated[str, about(choices=HEMISPHERES)] = "north"
 
     def __post_init__(self) -> None:
-        """Raise for an unknown hemisphere, and for what is not a country code."""
+        """Raise for an unknown hemisphere or an invalid country code."""
         if not (
             isinstance(self.country, str) and len(self.country) == 2 and self.country.isalpha()
         ):
@@ -65,8 +65,8 @@ class Region(Checked):
 class SpokenTime(Record, frozen=True):
     """The half-open interval of local time that a question is about.
 
-    ``certainty`` in [0, 1]: from 0.9 on it may be used as a filter. ``matched`` are the words
-    it was read from; an open end is None.
+    ``certainty`` is in [0, 1]; from 0.9 on the interval may filter. ``matched`` are the words it
+    was read from; an open end is None.
     """
 
     start: dt.datetime | None
@@ -81,12 +81,12 @@ class SpokenTime(Record, frozen=True):
 
 
 class Understanding(Record, frozen=True):
-    """The plan a question leads to.
+    """What a question asks, and how it is searched.
 
-    ``identifiers`` as normalised for look-up; ``entities`` the names of people and things in it, as
-    the spaces of the person who asks know them; ``tier_weights`` of facts, milestones and
-    episodes, summing to 1; ``breadth`` how much the question asks for: one thing, all of a kind, or
-    whatever is known about somebody; ``terms`` the words that are searched for.
+    ``identifiers`` are normalised for look-up. ``entities`` are its names of people and things, as
+    known in the asker's spaces. ``tier_weights`` of facts, milestones and episodes sum to 1.
+    ``breadth`` is one thing, all of a kind, or everything about somebody; ``terms`` are the words
+    searched for.
     """
 
     question: str
@@ -114,7 +114,7 @@ class Understanding(Record, frozen=True):
 
 def with_pairs(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return an understanding's JSON with its identifiers as pairs of kind and value."""
-    pairs = [(each.get("kind"), each.get("value")) for each in record.get("identifiers", ())]
+    pairs = [(item.get("kind"), item.get("value")) for item in record.get("identifiers", ())]
     return {**record, "identifiers": pairs}
 
 
@@ -131,18 +131,18 @@ COUNTRIES: Final = frozenset(
     US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
     """.split()
 )
-"""ISO 3166-1 alpha-2, as of 2024, and XK, by which Kosovo goes until it has a code."""
+"""ISO 3166-1 alpha-2, as of 2024, and XK, which Kosovo uses until it has a code."""
 
-_MEANT = {"UK": "GB", "EN": "GB", "EL": "GR", "SU": "RU", "YU": "RS"}
+_CORRECT_CODES = {"UK": "GB", "EN": "GB", "EL": "GR", "SU": "RU", "YU": "RS"}
 
 
 def check_country(code: str) -> None:
-    """Refuse a code that no country has; what is stored already is not checked so.
+    """Check that a country has a code.
 
     Raises:
-        InvalidRequestError: If none has; it names the one that may be meant.
+        InvalidRequestError: If none has; the message suggests one.
     """
     if code.upper() not in COUNTRIES:
-        meant = _MEANT.get(code.upper())
-        example = f"did you mean {meant}?" if meant else "write two letters, such as GB or IN"
+        correct = _CORRECT_CODES.get(code.upper())
+        example = f"did you mean {correct}?" if correct else "write two letters, such as GB or IN"
         raise InvalidRequestError(f"no country has the ISO 3166 code {code!r}; {example}")
