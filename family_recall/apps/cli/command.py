@@ -1,4 +1,4 @@
-"""Decorators that make commands: ``--db`` opened, ``--json`` printed, errors on one line."""
+"""Decorators for commands: they open ``--db``, print ``--json``, and shorten errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.apps.cli.options import called, in_place, json_option
+from family_recall.apps.cli.options import called, in_place
 from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
 from family_recall.apps.cli.settings import (
     config_file,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
-_LIKE = 0.66
-"""How alike two names are, at least, for one to be offered instead: *Tim* and *Tom*, at 2/3."""
+_SIMILARITY = 0.66
+"""The least similarity of a suggested name: *Tim* and *Tom* have 2/3."""
 
 
 class Documented(click.Command):
-    """A command whose help ends in the lines to copy under ``Examples:`` of its docstring."""
+    """A command whose help ends with the ``Examples:`` of its docstring."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         text, _, examples = inspect.cleandoc(kwargs["help"]).partition("\nExamples:\n")
@@ -50,29 +50,29 @@ class Documented(click.Command):
         self.examples = tuple(line.strip() for line in examples.splitlines())
 
     def get_short_help_str(self, limit: int = 45) -> str:
-        """Return the first sentence whole: a list of commands wraps it."""
+        """Return the whole first sentence; the list of commands wraps it."""
         del limit
         return super().get_short_help_str(limit=1_000)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, each on a line of its own, however long."""
+        """Write each example on one line."""
         del ctx
         formatter.write("\nexamples:\n")
         formatter.write("".join(f"  {line}\n" for line in self.examples))
 
 
 class DocumentedGroup(Documented, click.Group):
-    """A group that lists its commands in the order in which a household needs them."""
+    """A group that lists its commands in the order in which they were added."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which they were added."""
+        """Return the names in that order."""
         del ctx
         return list(self.commands)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command; where there is none of that name, say which there are."""
+        """Return the command; the error for an unknown name lists the known ones."""
         word = args[0]
         if word in self.commands or word.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
@@ -87,15 +87,15 @@ class DocumentedGroup(Documented, click.Group):
 
 
 class CommandOrQuestion(DocumentedGroup):
-    """A group that recalls a first argument that reads as a question, and prints errors briefly.
+    """The root group: it recalls questions, opens the prompt, and prints errors on one line.
 
-    Anything with a space or a final ``?``, or after ``--``, is treated as a question, and so are
-    several words that read as one. Any other word that is no command is a misspelt command, and
-    nothing is recalled. Nothing at all opens the prompt, at a terminal.
+    Anything with a space or a final ``?``, or after ``--``, is a question, and so are several
+    words that read as one. Any other unknown word is a misspelt command. Without arguments, a
+    terminal gets the prompt.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a bug keeps its traceback, an expected error is one line on stderr."""
+        """Run the command; print an expected error on one line of stderr."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -106,7 +106,7 @@ class CommandOrQuestion(DocumentedGroup):
             raise Interrupted("stopped; what was acknowledged before is stored") from None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Pass what comes after ``--`` to ``recall``, the first of it as the question."""
+        """Pass the arguments after ``--`` to ``recall``; the first is the question."""
         if not args and sys.stdin.isatty() and sys.stdout.isatty():
             args = ["prompt"]
         _, rest, _ = self.make_parser(ctx).parse_args(list(args))
@@ -120,44 +120,34 @@ class CommandOrQuestion(DocumentedGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command, or ``recall`` for a question."""
         word = args[0]
-        if word not in self.commands and not ctx.resilient_parsing and not word.startswith("-"):
-            words = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))
-            if len(words) > 1 and not is_question(word) and _asks(" ".join(words)):
-                args = ["recall", " ".join(words), *args[len(words) :]]
-            elif is_question(word):
-                args = ["recall", *args]
-            else:
-                raise click.UsageError(self._unknown(word), ctx)
-        return super().resolve_command(ctx, args)
+        if word in self.commands or word.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        if is_question(word):
+            return super().resolve_command(ctx, ["recall", *args])
+        from family_recall.api.understanding import asks  # noqa: PLC0415 -- help needs no grammar
 
-    def _unknown(self, word: str) -> str:
-        similar = difflib.get_close_matches(word.lower(), self.commands, n=3)
-        hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
-        return (
+        words = list(itertools.takewhile(lambda arg: not arg.startswith("-"), args))
+        question = " ".join(words)
+        if len(words) > 1 and asks(question):
+            return super().resolve_command(ctx, ["recall", question, *args[len(words) :]])
+        close = difflib.get_close_matches(word.lower(), self.commands, n=3)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise click.UsageError(
             f"there is no command {word!r}.{hint} To ask it as a question: "
-            f"family-recall -- {plain(shlex.quote(word))}"
+            f"family-recall -- {plain(shlex.quote(word))}",
+            ctx,
         )
 
 
-def _asks(text: str) -> bool:
-    """Return whether words that were not quoted read as a question."""
-    from family_recall.api.understanding import asks  # noqa: PLC0415 -- help needs no grammar
-
-    return asks(text)
-
-
 def is_question(word: str) -> bool:
-    """Return whether a first argument that is no command can only be a question."""
+    """Whether a word that is no command can only be a question."""
     return len(word.split()) > 1 or word.rstrip().endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
 
 
 def command(
     name: str | None = None, *, group: click.Group | None = None, prints_json: bool = True
 ) -> Callable[[Callable[..., Output | None]], click.Command]:
-    """Make a command of a function, in a group if one is given; print what it returns.
-
-    It is printed as ``--json`` says, unless there is no such option.
-    """
+    """Make a function a command that prints its output, with ``--json`` as JSON."""
 
     def decorate(function: Callable[..., Output | None]) -> click.Command:
         @functools.wraps(function)
@@ -171,9 +161,9 @@ def command(
                 if output.failed:
                     click.get_current_context().exit(1)
 
-        if prints_json:
-            _add_json_option(run)
         made = click.command(name, cls=Documented)(run)
+        if prints_json:
+            made.params.append(_json_option())
         if group is not None:
             group.add_command(made)
         return made
@@ -181,17 +171,14 @@ def command(
     return decorate
 
 
-def _add_json_option(function: Callable[..., None]) -> None:
-    """Add ``--json`` behind the other options, where help lists it last."""
-    json_option(function)
-    options: list[click.Parameter] = function.__dict__["__click_params__"]
-    options.insert(0, options.pop())
+def _json_option() -> click.Option:
+    return click.Option(["--json", "as_json"], is_flag=True, help="print JSON with stable keys")
 
 
 def household_command(
     name: str | None = None, *, group: click.Group | None = None
 ) -> Callable[[Callable[..., Output | None]], click.Command]:
-    """Make a command of a function whose first argument is the household, opened from ``--db``."""
+    """Make a function a command; its first argument is the household opened from ``--db``."""
 
     def decorate(function: Callable[..., Output | None]) -> click.Command:
         @functools.wraps(function)
@@ -205,7 +192,7 @@ def household_command(
 
 
 def household_group(function: Callable[..., Output]) -> click.Group:
-    """Make a group of commands of a function that lists a household: called alone, it does that."""
+    """Make a function a group that calls it where no subcommand is given."""
 
     @functools.wraps(function)
     def run(*, db: Path | None, as_json: bool, **options: Any) -> None:
@@ -214,16 +201,14 @@ def household_group(function: Callable[..., Output]) -> click.Group:
             with open_household(require(ctx, db)) as home:
                 function(home, **options).print(as_json=as_json)
 
-    _add_json_option(run)
-    return click.group(cls=DocumentedGroup, invoke_without_command=True)(db_option(run))
+    group = click.group(cls=DocumentedGroup, invoke_without_command=True)(db_option(run))
+    group.params.append(_json_option())
+    return group
 
 
 @contextlib.contextmanager
 def open_household(db: Path) -> Iterator[fr.FamilyRecall]:
-    """Open a household that exists; only ``init`` and ``import`` make one.
-
-    An unknown person or space becomes an error that names those there are.
-    """
+    """Open an existing household; the error for an unknown person or space lists the known ones."""
     if not db.exists():
         raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
     with fr.FamilyRecall.open(db, create=False, key=key()) as home:
@@ -237,16 +222,12 @@ def open_household(db: Path) -> Iterator[fr.FamilyRecall]:
 
 
 def _in_options(message: str) -> str:
-    """Return an error about a field with what the command calls that field.
-
-    *importance must be in [0, 1]* is about ``--importance`` here.
-    """
+    """Name the option in an error about a field: ``--importance must be in [0, 1]``."""
     name, must, rest = message.partition(" must ")
     return f"{called(name) or name}{must}{rest}" if name.isidentifier() else message
 
 
 def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
-    """Return that there is no such person, who there is, and who may be meant."""
     people = home.people.all()
     if not people:
         return f"no person {person_id!r}; nobody lives here yet: family-recall people add ID"
@@ -257,7 +238,7 @@ def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
 
 
 def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
-    """Return the id of the person whom each name, alias and id stands for, in lower case."""
+    """Return person ids by case-folded name, alias and id."""
     return {
         name.casefold(): person.person_id
         for person in reversed(list(people))
@@ -266,13 +247,12 @@ def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
 
 
 def similar(word: str, names: Mapping[str, str]) -> str | None:
-    """Return what the name that is most like a word stands for; None where none is like it."""
-    close = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=_LIKE)
+    """Return the value of the name closest to a word; None where none is close."""
+    close = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=_SIMILARITY)
     return names[close[0]] if close else None
 
 
 def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None) -> str:
-    """Return that there is no such space, which there are for this person, and what is meant."""
     spaces = [space.space_id for space in home.spaces.all(person_id)]
     close = difflib.get_close_matches(space_id or "", spaces, n=1)
     meant = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
@@ -281,12 +261,12 @@ def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None
 
 
 def key() -> str | bytes | None:
-    """Return the key in the file that is in effect; None where there is none."""
+    """Return the household's key; None where none is set."""
     return key_in(key_file())
 
 
 def key_file() -> Path | None:
-    """Return the key file in effect; None where there is none."""
+    """Return the key file of the options or the config file; None where none is set."""
     ctx = click.get_current_context()
     file = ctx.find_root().params["key_file"] or config_file(ctx).values.get("key_file")
     return None if file is None else Path(str(file))
@@ -298,10 +278,7 @@ def check_output(
     inputs: Iterable[Path | None] = (),
     over_copies: bool = False,
 ) -> None:
-    """Refuse what must not be written over, before the work begins; None stands for no file.
-
-    The key file and the config file count as inputs.
-    """
+    """Raise if an output file may not be written; the key and config files count as inputs."""
     from family_recall.api.files import check_destination  # noqa: PLC0415 -- SQLite
 
     ctx = click.get_current_context()
@@ -312,7 +289,7 @@ def check_output(
 
 
 def key_in(file: Path | None) -> str | bytes | None:
-    """Return the key in a file; None for no file."""
+    """Return the key in a file."""
     if file is None:
         return None
     from family_recall.api.files import read_key_file  # noqa: PLC0415 -- brings SQLite

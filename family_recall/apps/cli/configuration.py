@@ -1,4 +1,4 @@
-"""Show the settings in effect, and set up a shell: ``config`` and ``completion``."""
+"""Settings in effect and shell completion: ``config`` and ``completion``."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def config(**_: Any) -> Output:
         if isinstance(option, SettingOption):
             setting, name = option.setting, option.name or ""
             value, source = ctx.params[name], _SOURCES[ctx.get_parameter_source(name)]
-            shown = str(value) if isinstance(value, Path) else value
-            settings[setting.name] = {"value": shown, "source": source}
+            json_value = str(value) if isinstance(value, Path) else value
+            settings[setting.name] = {"value": json_value, "source": source}
             where = {"option": f"option {setting.flag}", "environment": setting.variable,
                      "file": "config file", "default": "default"}[source]  # fmt: skip
             lines.append(f"{setting.name:<10}{'not set' if value is None else value} ({where})")

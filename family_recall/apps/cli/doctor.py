@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.metadata
 import os
 import platform
@@ -54,7 +55,7 @@ _MODELS = "family-recall models verify; then fetch or import the model again, or
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked, what was found, and how to fix it, unless it is sound."""
+    """One check: the finding and, unless it is sound, the fix."""
 
     name: str
     found: str
@@ -62,28 +63,25 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether it is sound."""
+        """Whether nothing has to be fixed."""
         return self.fix is None
 
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """Everything that was checked, and what was repaired before."""
+    """All checks, and the repairs made before them."""
 
     checks: tuple[Check, ...]
     repaired: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether everything is sound."""
+        """Whether every check is."""
         return all(check.ok for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        """Return every field."""
-        checks = [
-            {"name": check.name, "ok": check.ok, "found": check.found, "fix": check.fix}
-            for check in self.checks
-        ]
+        """Return the report as JSON."""
+        checks = [dataclasses.asdict(check) | {"ok": check.ok} for check in self.checks]
         return {"ok": self.ok, "repaired": list(self.repaired), "checks": checks}
 
 
@@ -95,13 +93,12 @@ def examine(
     repair: bool = False,
     announce: Callable[[str], None] = lambda _: None,
 ) -> DoctorReport:
-    """Examine the installation, its models and, where one is given, a household's file.
+    """Check the installation, its models and a household's file.
 
-    A household is created in a temporary folder, and something is stored and recalled. What killed
-    commands left in the working folder, beside the file and among temporary files is removed and
-    named. The file is read from end to end, and changed only by ``repair``: what derives from texts
-    is rebuilt; a file with damaged pages is rewritten from the texts in it, and kept beside the new
-    one. ``announce`` is called with what is checked next.
+    A temporary household stores and recalls a memory. Unfinished files of killed commands are
+    removed. The file is read completely. ``repair`` rebuilds what derives from the texts; a file
+    with damaged pages is rewritten from its texts, and the damaged one is kept. ``announce`` is
+    called with the name of each step.
     """
     announce("versions")
     checks = [_distribution(), *_versions(), *_runtime()]
@@ -125,7 +122,7 @@ def examine(
 
 
 def _distribution() -> Check:
-    """Check that the code was installed once: either distribution overwrites the other."""
+    """Check that one distribution is installed; two overwrite each other."""
     if _version(_WHOLE) and _version(_CORE):
         fix = f"pip uninstall {_WHOLE} {_CORE}; then install one of them"
         twice = f"{__version__}, twice: as {_WHOLE} and as {_CORE}"
@@ -149,7 +146,7 @@ def _versions() -> Iterator[Check]:
 
 
 def _runtime() -> Iterator[Check]:
-    """Check ONNX Runtime, which the core does without, and the processor that it uses."""
+    """Check ONNX Runtime, which is optional in the core, and its processor."""
     runtimes = [f"{name} {_version(name)}" for name in _RUNTIMES if _version(name)]
     if len(runtimes) > 1:  # both own one module: together they break it
         fix = f"pip uninstall {' '.join(_RUNTIMES)}; pip install family-recall"
@@ -170,7 +167,7 @@ def _runtime() -> Iterator[Check]:
 
 
 def _lacks_runtime() -> bool:
-    """Whether this is the core alone, which has no ONNX Runtime unless it is added."""
+    """Whether this is the core distribution without ONNX Runtime."""
     return not any(map(_version, (_WHOLE, *_RUNTIMES)))
 
 
@@ -224,7 +221,7 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
 
 
 def _unfinished(folders: Collection[Path]) -> Check:
-    """Remove what killed commands left in some folders, which may be memories in plain text."""
+    """Remove unfinished files, which may hold memories in plain text."""
     removed = [file for folder in sorted(folders) for file in remove_leftovers(folder)]
     stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
     remarks = [f"{file}: left by a command that was killed; removed" for file in removed]
@@ -272,25 +269,25 @@ def _fix(finding: Finding) -> str:
 
 
 def _way_out(fix: str, path: Path) -> str:
-    """Return how to fix a file, with what has to be allowed first: a repair writes beside it."""
+    """Return a fix for a file; where file or folder is read-only, say so first."""
     fix, folder = fix.format(path=path), path.resolve().parent
-    closed = [str(each) for each in (folder, path) if not os.access(each, os.W_OK)]
-    if not closed:
+    read_only = [str(place) for place in (folder, path) if not os.access(place, os.W_OK)]
+    if not read_only:
         return fix
     return (
-        f"allow this user to write to {' and '.join(closed)}, or copy {path} into a folder where "
-        f"they may; then: {fix}"
+        f"allow this user to write to {' and '.join(read_only)}, or copy {path} into a folder "
+        f"where they may; then: {fix}"
     )
 
 
 def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str]:
-    """Repair what can be repaired, the smallest repair first; yield what was done."""
+    """Repair a file, the smallest repair first; yield what was done."""
     with (
         contextlib.suppress(FamilyRecallError),
         FamilyRecall.open(path, create=False, key=key, models=models) as home,
     ):
-        for described in home.maintenance.reset_unreadable():
-            yield f"replaced by what was used in their place: {described}"
+        for value in home.maintenance.reset_unreadable():
+            yield f"replaced by what was used in their place: {value}"
         faults = [finding for finding in home.maintenance.check() if finding.problem]
         if not faults:
             return
@@ -311,9 +308,9 @@ def _repair(path: Path, key: Secret | None, models: Path | None) -> Iterator[str
 def _rewrite(
     path: Path, key: Secret | None, models: Path | None
 ) -> tuple[Path | None, tuple[str, ...]]:
-    """Write a new file of everything that is sound in a damaged one, and put it in its place.
+    """Replace a damaged file by a new one with its undamaged records.
 
-    Returns where the damaged file is kept, and the memories that are only in that.
+    Returns the path of the damaged file, and the memories that only it has.
     """
     with scratch_folder(path) as folder:
         exported, rewritten = folder / "exported.jsonl", folder / "rewritten.db"

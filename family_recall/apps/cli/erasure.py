@@ -195,7 +195,7 @@ def retention_apply(home: fr.FamilyRecall, now: dt.datetime | None, dry_run: boo
 
 
 def _check_people(home: fr.FamilyRecall, *people: str | None) -> None:
-    """Refuse a name that nobody has, of which nothing is, and that is like one of somebody."""
+    """Raise for a name that nobody here has."""
     names = names_of(home.people.all())
     for name in people:
         if name is not None and name.casefold() not in names:
@@ -213,19 +213,19 @@ def _rules_output(home: fr.FamilyRecall) -> Output:
 
 
 def refuse_many(output: Output, plan: fr.ForgetPlan, message: str) -> None:
-    """Print a plan of more than one memory, and refuse to go on without its token."""
+    """Print a plan of several memories and raise: its token is needed."""
     if len(plan.doc_ids) > 1:
         output.print(as_json=click.get_current_context().params["as_json"])
         raise click.ClickException(f"{message}, add --token {plan.token}")
 
 
 def plan_output(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Output:
-    """Return what would be forgotten, with the token that confirms it."""
+    """Return a plan of what would be forgotten."""
     return Output(plan.to_json(), plan_lines(plan, known))
 
 
 def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[str]:
-    """Yield what would be forgotten, with the token last; with short ids, of those known."""
+    """Yield the memories that would be forgotten, then the token; ``known`` shortens ids."""
     if not plan.doc_ids:
         yield "nothing would be forgotten: nothing that you can see matches what was asked"
         if plan.held_back:
@@ -247,7 +247,7 @@ def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[s
 
 
 def receipt_output(home: fr.FamilyRecall, receipt: fr.Receipt) -> Output:
-    """Return what was forgotten, and whether anything of it is left."""
+    """Return a receipt and its verification."""
     verification = home.erasure.verify(receipt)
     lines = list(receipt_lines(receipt))
     if receipt.undo_until is None and receipt.proof is not None:
@@ -259,7 +259,7 @@ def receipt_output(home: fr.FamilyRecall, receipt: fr.Receipt) -> Output:
 
 
 def receipt_lines(receipt: fr.Receipt) -> Iterator[str]:
-    """Yield what was forgotten, in numbers."""
+    """Yield a receipt as text."""
     person = receipt.person_id or "the household"
     n = _memories(receipt.counts["memories"])
     yield f"{receipt.receipt_id}: {n} forgotten by {person}, {receipt.at}"

@@ -1,4 +1,4 @@
-"""Bring in files of other programs and archives, and list what came from where."""
+"""Import files, and manage sources: ``import`` and ``sources``."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 SHORT_NAMES = {"id": "doc_id", "speaker": "author", "session": "session_id", "space": "space_id"}
 OUTCOMES = ("created", "updated", "unchanged", "duplicate")
+_SOURCE_OUTCOMES = ("created", "updated", "unchanged", "withdrawn")
 _N_NAMES, _N_EXAMPLES = 8, 3
 _EXAMPLE_CHARS = 90
 _TABLES = {".csv", ".tsv"}
@@ -143,7 +144,8 @@ def import_(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
     )
     source, dry_run = options["source"], options["dry_run"]
-    lines = [f for f in files if _says_itself(f, file_format, named=bool(source or of_columns))]
+    is_source = bool(source or of_columns)
+    lines = [file for file in files if _has_memories(file, file_format, is_source=is_source)]
     others = [file for file in files if file not in lines]
     if source is not None and len(files) > 1:
         raise click.UsageError("--source names one file's source; import the files one by one")
@@ -154,7 +156,7 @@ def import_(
         if lines and dry_run:
             outputs.append(_check_lines(spaces, lines, space_id))
         elif lines:
-            outputs.append(_import_lines(spaces, lines, space_id, batch_size))
+            outputs.append(_import_memories(spaces, lines, space_id, batch_size))
         if others:
             options |= {"file_format": file_format, "authors": author_ids, "columns": of_columns}
             outputs.append(_import_sources(spaces, others, space_id, options))
@@ -168,17 +170,17 @@ def import_(
 
 
 def _check_names(files: Sequence[Path]) -> None:
-    """Refuse several files of one name, which would be one source."""
+    """Raise for files with the same name, which would be one source."""
     names = Counter(file.resolve().name for file in files)
-    if twice := [name for name, n in names.items() if n > 1 and name != "_chat.txt"]:
+    if repeated := [name for name, n in names.items() if n > 1 and name != "_chat.txt"]:
         raise click.UsageError(
-            f"several files are called {twice[0]!r}, and would be one source; import them one by "
-            "one, each with its own --source"
+            f"several files are called {repeated[0]!r}, and would be one source; import them one "
+            "by one, each with its own --source"
         )
 
 
 class _Spaces:
-    """The spaces of the household, read once, and those that were added."""
+    """The household's spaces, and the ones that were added."""
 
     def __init__(self, home: fr.FamilyRecall, *, add: bool) -> None:
         self.home = home
@@ -187,7 +189,7 @@ class _Spaces:
         self.added: list[str] = []
 
     def require(self, space_id: str, where: str = "") -> None:
-        """Add a space that is not there, or raise an error, as was asked for."""
+        """Add an unknown space if ``add`` is set; else raise an error."""
         if space_id in self._known:
             return
         if not self.add:
@@ -203,20 +205,20 @@ class _Spaces:
 def _import_sources(
     spaces: _Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
 ) -> Output:
-    """Import each file as a source of its own."""
+    """Import each file as a source."""
     dry_run = options["dry_run"]
     if not dry_run:
         spaces.require(space_id)
-    done: list[Imported] = []
+    imports: list[Imported] = []
 
     def embed() -> None:
-        """Make the vectors that are missing, also those that an interrupted import left out."""
-        n = sum(imported.created + imported.updated for imported in done)
+        """Make missing vectors, also those of an interrupted import."""
+        n = sum(imported.created + imported.updated for imported in imports)
         with contextlib.suppress(ModelError):
-            spaces.home.flush(progress=lambda made: show("embedding", made, max(made, n)))
+            spaces.home.flush(progress=lambda n_done: show("embedding", n_done, max(n_done, n)))
 
     def progress_so_far() -> str:
-        return f"{len(done)} of {counted(len(files), 'file')} done; the same command goes on"
+        return f"{len(imports)} of {counted(len(files), 'file')} done; the same command goes on"
 
     with on_interrupt(progress_so_far), step_bars() as show:
         try:
@@ -225,39 +227,32 @@ def _import_sources(
                 imported = spaces.home.sources.import_file(
                     file, space_id=space_id, embed="later", progress=steps, **options
                 )
-                done.append(imported)
+                imports.append(imported)
         except FamilyRecallError as error:
-            if not done or dry_run:
+            if not imports or dry_run:
                 raise
             embed()
-            raise type(error)(f"{error}; {counted(len(done), 'file')} before it stored") from error
+            n_files = counted(len(imports), "file")
+            raise type(error)(f"{error}; {n_files} before it stored") from error
         if not dry_run:
             embed()
-    counts = {
-        name: sum(getattr(imported, name) for imported in done)
-        for name in ("created", "updated", "unchanged", "withdrawn")
-    }
-    files_done = [imported.to_json() for imported in done]
-    lines = [line for imported in done for line in _report(imported)]
-    return Output({"dry_run": dry_run, **counts, "files": files_done}, lines)
+    counts = {name: sum(getattr(each, name) for each in imports) for name in _SOURCE_OUTCOMES}
+    records = [imported.to_json() for imported in imports]
+    lines = [line for imported in imports for line in _import_lines(imported)]
+    return Output({"dry_run": dry_run, **counts, "files": records}, lines)
 
 
 def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
     show(f"{step} {one_line(name)}", done, total)
 
 
-def _report(imported: Imported) -> Iterator[str]:
-    """Yield what an import did, in lines."""
-    yield (
-        f"{imported.path}: {imported.file_format}, as {imported.source!r} in {imported.space_id}"
-    )
-    counts = [
-        f"{n:,} {outcome}"
-        for outcome in ("created", "updated", "unchanged", "withdrawn")
-        if (n := getattr(imported, outcome))
-    ]
-    what = ", ".join(counts) or "no memories in it"
-    yield f"  nothing was stored; this would be: {what}" if imported.dry_run else f"  {what}"
+def _import_lines(imported: Imported) -> Iterator[str]:
+    """Yield the result of an import as text."""
+    source, space_id = imported.source, imported.space_id
+    yield f"{imported.path}: {imported.file_format}, as {source!r} in {space_id}"
+    outcomes = {name: getattr(imported, name) for name in _SOURCE_OUTCOMES}
+    counts = ", ".join(f"{n:,} {name}" for name, n in outcomes.items() if n) or "no memories in it"
+    yield f"  nothing was stored; this would be: {counts}" if imported.dry_run else f"  {counts}"
     for omission in imported.left_out:
         yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
     known = {name: person for name, person in imported.authors.items() if person is not None}
@@ -288,7 +283,7 @@ def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
 
 
 def _import_household(db: Path, file: Path) -> Output:
-    """Read an exported household into one that is new or empty."""
+    """Import an exported household into a new or empty one."""
     archive: Archive | None = None
 
     def progress_so_far() -> str:
@@ -313,15 +308,17 @@ def _import_household(db: Path, file: Path) -> Output:
     return Output(archive.to_json(), [", ".join(parts)])
 
 
-def _import_lines(spaces: _Spaces, files: Sequence[Path], space_id: str, batch_size: int) -> Output:
-    """Store the memories of files that name everything about them themselves."""
+def _import_memories(
+    spaces: _Spaces, files: Sequence[Path], space_id: str, batch_size: int
+) -> Output:
+    """Store the memories of JSON Lines and of tables with the same fields."""
     home = spaces.home
     counts = dict.fromkeys(OUTCOMES, 0)
     batch: list[fr.Memory] = []
     total = sum(map(_n_lines, files))
 
     def store() -> int:
-        """Store the batch, and empty it; return how many lines are stored now."""
+        """Store and empty the batch; return the number of lines stored so far."""
         for stored in home.remember_many(batch):
             counts[stored.outcome] += 1
         batch.clear()
@@ -341,7 +338,7 @@ def _import_lines(spaces: _Spaces, files: Sequence[Path], space_id: str, batch_s
                 if len(batch) == batch_size:
                     show("storing", store(), total)
             store()
-            with contextlib.suppress(ModelError):  # vectors that an interrupted import left out
+            with contextlib.suppress(ModelError):  # also the vectors of an interrupted import
                 home.flush(progress=lambda done: show("embedding", done, max(done, total)))
         except DatasetError as error:
             before = counted(store(), "memory", "memories")
@@ -351,7 +348,7 @@ def _import_lines(spaces: _Spaces, files: Sequence[Path], space_id: str, batch_s
 
 
 def _check_lines(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Output:
-    """Read the same files and store nothing."""
+    """Read the files of :func:`_import_memories` without storing anything."""
     examples, n = [], 0
     for where, memory in _memories(files, space_id):
         if not spaces.add:
@@ -363,11 +360,10 @@ def _check_lines(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Outpu
     return Output({"dry_run": True, "read": n, "files": []}, [would, *examples])
 
 
-def _says_itself(file: Path, file_format: str | None, *, named: bool) -> bool:
-    """Whether a file's lines are memories that name everything about them themselves.
+def _has_memories(file: Path, file_format: str | None, *, is_source: bool) -> bool:
+    """Whether a file holds memories field by field: JSON Lines, or a table with a column ``text``.
 
-    A table's are if the header has a memory's text, or there is none, and nothing is ``named`` for
-    it: no source and no columns.
+    A table with a source or columns of its own does not (``is_source``).
     """
     if file_format is not None:
         return file_format == "jsonl"
@@ -375,11 +371,11 @@ def _says_itself(file: Path, file_format: str | None, *, named: bool) -> bool:
     if file.suffix.lower() not in _TABLES:
         return file.suffix.lower() in _JSON_LINES or head.lstrip("\ufeff \r\n").startswith("{")
     header = next(csv.reader(head.splitlines()[:1], delimiter=_delimiter(file)), [])
-    return not named and (not header or "text" in (name.strip() for name in header))
+    return not is_source and (not header or "text" in (name.strip() for name in header))
 
 
 def _head(file: Path) -> str:
-    """Return how a file begins; nothing of one that cannot be read, which is reported later."""
+    """Return the beginning of a file; of an unreadable one nothing, which is reported later."""
     try:
         with file.open("rb") as opened:
             return opened.read(4096).decode("utf-8-sig", "ignore")
@@ -388,14 +384,14 @@ def _head(file: Path) -> str:
 
 
 def _example(memory: fr.Memory) -> str:
-    """Return a memory on one line, cut."""
+    """Return a memory on one line, shortened."""
     at = f"{memory.occurred_at:%Y-%m-%d %H:%M} " if memory.occurred_at else ""
     author = f"{memory.author}: " if memory.author else ""
     return shortened(f"{at}{author}{' '.join(memory.text.split())}", _EXAMPLE_CHARS)
 
 
 def _memories(files: Sequence[Path], space_id: str) -> Iterator[tuple[str, fr.Memory]]:
-    """Yield (file:line, memory) for every line; one that names no space is in ``space_id``."""
+    """Yield (file:line, memory) for every line; ``space_id`` is the default space."""
     for path in files:
         for line_no, record in (
             read_csv(path) if path.suffix.lower() in _TABLES else read_jsonl(path)
@@ -416,7 +412,7 @@ def _memories(files: Sequence[Path], space_id: str) -> Iterator[tuple[str, fr.Me
 
 
 def _n_lines(path: Path) -> int:
-    """Count lines for the progress bar; a file that cannot be read is reported later."""
+    """Count lines for the progress bar; an unreadable file is reported later."""
     try:
         with path.open("rb") as file:
             return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
@@ -425,10 +421,7 @@ def _n_lines(path: Path) -> int:
 
 
 def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield each row under the header of a CSV or TSV file as (line, filled cells).
-
-    Lists such as ``labels`` are split at semicolons; numbers such as ``importance`` are read.
-    """
+    """Yield (line number, fields) for each row of a CSV or TSV file with a header."""
     from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
     from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above
 

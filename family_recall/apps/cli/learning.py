@@ -1,4 +1,4 @@
-"""What became of recalls: ``audit``, ``feedback``, ``learned`` and ``unlearn``."""
+"""The audit log and feedback: ``audit``, ``feedback``, ``learned`` and ``unlearn``."""
 
 from __future__ import annotations
 
@@ -99,15 +99,15 @@ def feedback(
     ctx = fr.RecallContext(**context)
     home.warmup()
     doc_id = home.memories.ids(ctx.person_id).find(doc_id)
-    done = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
-    if not done.kept:
-        return Output(done.to_json(), [f"Not stored: {done.why}."])
+    result = home.feedback(question, doc_id, accepted, ctx=ctx, weight=weight)
+    if not result.kept:
+        return Output(result.to_json(), [f"Not stored: {result.why}."])
     weights = (
         "What ranks it counts differently for you now; family-recall learned shows how."
-        if done.learned
-        else f"The weights stay as they are: {done.why}."
+        if result.learned
+        else f"The weights stay as they are: {result.why}."
     )
-    return Output(done.to_json(), [f"{done.effect[0].upper()}{done.effect[1:]}.", weights])
+    return Output(result.to_json(), [f"{result.effect[0].upper()}{result.effect[1:]}.", weights])
 
 
 @household_command()
@@ -120,7 +120,7 @@ def learned(home: fr.FamilyRecall, person_id: str | None) -> Output:
       family-recall learned --person alice --json
     """
     people = home.learning.all(person_id)
-    lines = [line for learning in people for line in _lines(learning)]
+    lines = [line for learning in people for line in _learning_lines(learning)]
     nothing = "nothing was learned so far: family-recall feedback says what was right or wrong"
     return Output([learning.to_json() for learning in people], lines or [nothing])
 
@@ -148,7 +148,7 @@ def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything:
     )
 
 
-def _lines(learning: Learning) -> Iterator[str]:
+def _learning_lines(learning: Learning) -> Iterator[str]:
     yield f"{learning.person_id}: {counted(learning.samples, 'feedback entry', 'feedback entries')}"
     for name, (shipped, now) in learning.weights.items():
         if now != shipped:

@@ -1,4 +1,4 @@
-"""Check, copy and renew a household's file: ``doctor``, ``backup``, ``rebuild`` and others."""
+"""Care of a household's file: ``stats``, ``doctor``, ``backup``, ``rebuild`` and others."""
 
 from __future__ import annotations
 
@@ -127,19 +127,19 @@ def restore(db: Path, backup_file: Path) -> Output:
         return restored_output(files.restore(db, backup_file, key=key(), progress=progress))
 
 
-def restored_output(done: Restored, backup_of: str | None = None) -> Output:
-    """Return what a household holds now, and where its file before is kept.
+def restored_output(restored: Restored, backup_of: str | None = None) -> Output:
+    """Return a restored household's memories and its previous file.
 
     ``backup_of`` is the moment of a fleet's backup.
     """
     as_of = "" if backup_of is None else f", as of {backup_of}"
-    lines = [f"{done.path}: {counted(done.memories, 'memory', 'memories')}{as_of}"]
-    if done.kept is not None:
-        lines.append(f"the file before is {done.kept}")
+    lines = [f"{restored.path}: {counted(restored.memories, 'memory', 'memories')}{as_of}"]
+    if restored.kept is not None:
+        lines.append(f"the file before is {restored.kept}")
     record = {
-        "path": str(done.path),
-        "kept": None if done.kept is None else str(done.kept),
-        "memories": done.memories,
+        "path": str(restored.path),
+        "kept": None if restored.kept is None else str(restored.kept),
+        "memories": restored.memories,
     }
     return Output(record if backup_of is None else {**record, "backup_of": backup_of}, lines)
 
@@ -270,11 +270,10 @@ def reembed(home: fr.FamilyRecall, folder: Path | None, drop_others: bool) -> Ou
         return f"{n_done:,} of {total:,} vectors are stored; the same command continues from there"
 
     with bar("embedding", progress_so_far) as progress:
-        done = home.maintenance.reembed(folder, drop_others=drop_others, progress=progress)
-    dropped = f", dropped {', '.join(done.dropped)}" if done.dropped else ""
-    return Output(
-        done.to_json(), [f"{done.model_id}: {done.made:,} made, {done.pending:,} pending{dropped}"]
-    )
+        result = home.maintenance.reembed(folder, drop_others=drop_others, progress=progress)
+    dropped = f", dropped {', '.join(result.dropped)}" if result.dropped else ""
+    line = f"{result.model_id}: {result.made:,} made, {result.pending:,} pending{dropped}"
+    return Output(result.to_json(), [line])
 
 
 @command()

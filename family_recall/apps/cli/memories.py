@@ -19,8 +19,6 @@ from family_recall.types.fields import fields_of
 from family_recall.types.memory import MEMORY_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from family_recall.types import ShortIds
 
 
@@ -99,17 +97,18 @@ def correct(
             changes[name] = None
     known = home.memories.ids(person_id)
     doc_id = known.find(doc_id)
-    done = home.correct(doc_id, person_id=person_id, space_id=space_id, **changes)
+    corrected = home.correct(doc_id, person_id=person_id, space_id=space_id, **changes)
     short = known.short(doc_id)
-    if not done.changed:
-        return Output(done.to_json(), [f"unchanged {short}: it already reads so"])
-    lines = [f"corrected {short} in {done.space_id}"]
-    lines += [f"  {name}: {_cell(was)} → {_cell(now)}" for name, (was, now) in done.changed.items()]
-    return Output(done.to_json(), lines)
+    if not corrected.changed:
+        return Output(corrected.to_json(), [f"unchanged {short}: it already reads so"])
+    lines = [f"corrected {short} in {corrected.space_id}"]
+    for name, (before, after) in corrected.changed.items():
+        lines.append(f"  {name}: {_cell(before)} → {_cell(after)}")
+    return Output(corrected.to_json(), lines)
 
 
 def _author(home: fr.FamilyRecall, author: str) -> str:
-    """Return the id of the person who is called so."""
+    """Return the id of the person with that name."""
     names = names_of(home.people.all())
     if author.casefold() in names:
         return names[author.casefold()]
@@ -179,13 +178,13 @@ def relate(
         if not new:
             _check_names(home, subject, object_)
         fields["evidence"] = tuple(map(known.find, fields["evidence"]))
-        stated = fr.Relation(subject, relation, object_, space_id or DEFAULT_SPACE, **fields)
-        home.relations.add(stated)
-        relations = [stated]
+        new_relation = fr.Relation(subject, relation, object_, space_id or DEFAULT_SPACE, **fields)
+        home.relations.add(new_relation)
+        relations = [new_relation]
     else:
         ctx = fr.RecallContext(person_id=person_id, space_id=space_id, as_of=as_of)
         relations = home.relations.all(ctx)
-    lines = ["".join(_parts(relation, known)) for relation in relations]
+    lines = [_relation_line(relation, known) for relation in relations]
     unset = dict.fromkeys(fields_of(fr.Relation))
     records = [{**unset, **relation.to_json()} for relation in relations]
     return Output(records, lines or ["no relations"])
@@ -213,20 +212,21 @@ def unrelate(
       family-recall unrelate Rajesh "married to" Priya --person alice --db family.db
       family-recall relate --person alice
     """
-    stored = fr.Relation(subject, relation, object_, **fields)
-    if not home.relations.remove(stored, person_id=person_id):
+    space_id = fields["space_id"]
+    removed = fr.Relation(subject, relation, object_, **fields)
+    if not home.relations.remove(removed, person_id=person_id):
         raise click.ClickException(
-            f"there is no relation {subject} {relation} {object_} in {stored.space_id} with these "
+            f"there is no relation {subject} {relation} {object_} in {space_id} with these "
             "options; to list what there is: family-recall relate"
         )
     return Output(
-        {"unrelated": [subject, relation, object_], "space_id": stored.space_id},
-        [f"removed: {subject} {relation} {object_}, in {stored.space_id}"],
+        {"unrelated": [subject, relation, object_], "space_id": space_id},
+        [f"removed: {subject} {relation} {object_}, in {space_id}"],
     )
 
 
 def _check_names(home: fr.FamilyRecall, *names: str) -> None:
-    """Refuse a name that nobody and nothing has, but that is like one."""
+    """Raise for an unknown name that is close to a known one."""
     people = home.people.all()
     known = {name: name for name in names_of(people)}
     known |= {person.name.casefold(): person.name for person in people}
@@ -241,16 +241,18 @@ def _check_names(home: fr.FamilyRecall, *names: str) -> None:
             )
 
 
-def _parts(relation: fr.Relation, known: ShortIds) -> Iterator[str]:
-    yield f"{relation.subject} {relation.relation} {relation.object}, in {relation.space_id}"
+def _relation_line(relation: fr.Relation, known: ShortIds) -> str:
+    line = f"{relation.subject} {relation.relation} {relation.object}, in {relation.space_id}"
     if relation.confidence < 1.0:
-        yield f", {relation.confidence:.2f} sure"
-    for word, when in (("since", relation.valid_from), ("until", relation.valid_until)):
-        if when is not None:
-            yield f", {word} {when:%Y-%m-%d}"
+        line += f", {relation.confidence:.2f} sure"
+    if relation.valid_from is not None:
+        line += f", since {relation.valid_from:%Y-%m-%d}"
+    if relation.valid_until is not None:
+        line += f", until {relation.valid_until:%Y-%m-%d}"
     if relation.band != "green":
-        yield f", band {relation.band}"
+        line += f", band {relation.band}"
     if relation.guardians_of:
-        yield f", for the guardians of {relation.guardians_of}"
+        line += f", for the guardians of {relation.guardians_of}"
     if relation.evidence:
-        yield f", evidence {', '.join(map(known.short, relation.evidence))}"
+        line += f", evidence {', '.join(map(known.short, relation.evidence))}"
+    return line

@@ -184,8 +184,8 @@ def fetch(name: str, to: Path | None, catalogue: Path | None, base_url: str) -> 
 
 def _record(entry: ModelEntry) -> dict[str, Any]:
     tokens = {"question": entry.max_tokens.question, "memory": entry.max_tokens.memory}
-    made = {"bytes": sum(file.n_bytes for file in entry.files), "max_tokens": tokens}
-    return {name: made[name] if name in made else getattr(entry, name) for name in _FIELDS}
+    computed = {"bytes": sum(file.n_bytes for file in entry.files), "max_tokens": tokens}
+    return {name: computed[name] if name in computed else getattr(entry, name) for name in _FIELDS}
 
 
 def _entry_output(entry: ModelEntry, folder: Path) -> Output:
@@ -206,7 +206,7 @@ def _print_table(
 
 
 def _cell(key: str, value: object) -> str:
-    """Return a value for people; a prefix in quotes, because most end in a space."""
+    """Return a value as text; a prefix in quotes, because most end with a space."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {part}" for name, part in value.items())
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Options that several commands share, and those that derive from the descriptions of fields."""
+"""Options that several commands share, and options made from field specs."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ FLAGS = {
     "allow_cross_encoder": "--rerank/--no-rerank",
     "allow_shared": "--shared/--no-shared",
 }
-"""Flags that are not simply the name of their field."""
+"""Flags that differ from the name of their field."""
 
 
 class InWords(str):
-    """A moment in words, such as *yesterday*: read where the household's place is known."""
+    """A moment in words, such as *yesterday*; the household's place is needed to read it."""
 
     __slots__ = ()
 
     def moment(
         self, zone: dt.tzinfo, region: Region, *, name: str = "", now: dt.datetime | None = None
     ) -> dt.datetime:
-        """Return the moment, counted from now: the middle of an hour or evening, a day's beginning.
+        """Return the start of a day, or the middle of a shorter span, counted from ``now``.
 
-        ``name`` is the option's; one that is most often to come reads *Friday* as the first
-        that is still to begin, a week away when today is a Friday.
+        ``name`` is the option. An option for future moments reads *Friday* as the next Friday,
+        which is a week away on a Friday.
         """
         from family_recall.api import understanding  # noqa: PLC0415 -- help needs no grammar
 
         now = now or dt.datetime.now(zone)
         hemisphere: Literal["north", "south"] = "south" if region.hemisphere == "south" else "north"
         place: dict[str, Any] = {"country": region.country, "hemisphere": hemisphere}
-        ahead = name in _AHEAD
         times = understanding.times_mentioned(self, said_at=now, coming=True, **place)
-        span = times[0] if ahead and times else understanding.find_timespan(self, now=now, **place)
+        in_future = name in _FUTURE and times
+        span = times[0] if in_future else understanding.find_timespan(self, now=now, **place)
         if span is None or span.start is None:
             raise click.BadParameter(
                 f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
@@ -71,7 +71,7 @@ class InWords(str):
 
 
 def called(name: str) -> str | None:
-    """Return what the running command calls an argument: ``--at``, or ``TEXT``; None for none."""
+    """Return the running command's flag or metavar for a parameter; None for an unknown one."""
     for parameter in click.get_current_context().command.params:
         if parameter.name == name:
             is_option = isinstance(parameter, click.Option)
@@ -80,7 +80,7 @@ def called(name: str) -> str | None:
 
 
 def moment(value: str) -> dt.datetime | InWords:
-    """Read an ISO 8601 day or moment; without an offset it is in the household's time zone."""
+    """Read an ISO 8601 day or moment; keep anything else as words."""
     try:
         return dt.datetime.fromisoformat(value)
     except ValueError:
@@ -88,15 +88,15 @@ def moment(value: str) -> dt.datetime | InWords:
 
 
 def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
-    """Return a command's options with the moments that are in words read in a household's place."""
+    """Return a command's options with moments in words read in the household's place."""
     return {
         name: value.moment(zone, region, name=name) if isinstance(value, InWords) else value
         for name, value in options.items()
     }
 
 
-_AHEAD = frozenset(("expires", "valid_until"))
-"""Options whose moment is most often to come."""
+_FUTURE = frozenset(("expires", "valid_until"))
+"""Options whose moment usually lies in the future."""
 
 
 _TYPES: Mapping[str, Any] = {
@@ -106,7 +106,7 @@ _TYPES: Mapping[str, Any] = {
     "N": int,
     **dict.fromkeys(("MS", "NUMBER"), float),
 }
-"""Types of options by their metavar; any other is a text."""
+"""Option types by metavar; any other is a text."""
 
 
 def option(
@@ -118,15 +118,15 @@ def option(
     absent: str | None = None,
     **about: Any,
 ) -> Callable[[_F], _F]:
-    """Return an option with a value; its help ends in what happens without it.
+    """Return an option with a value; its help ends with the default.
 
     Args:
         flags: One flag, or several separated by commas.
-        metavar: What stands for the value, and sets the type; or the values there are.
-        help_text: What the option does, without its default.
-        name: The argument of the function; made from the flag, when left out.
-        absent: What happens without the option, in words; the default, when left out.
-        about: What else click takes.
+        metavar: The placeholder, which sets the type; or the choices.
+        help_text: The help without the default.
+        name: The function's argument; by default made from the flag.
+        absent: The effect of leaving the option out, in words; by default ``default``.
+        about: Other arguments of ``click.option``.
     """
     default = about.get("default")
     if absent is None and default is not None:
@@ -144,10 +144,7 @@ def option(
 def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _F]:
     """Return the option that sets a field.
 
-    Args:
-        spec: The field.
-        absent: What happens without the option, in words. Where it is given, the option has no
-            default: the command then knows that it was left out.
+    With ``absent``, the effect of leaving it out in words, the option has no default.
     """
     flag = FLAGS.get(spec.name, f"--{spec.name.replace('_', '-')}")
     if spec.type == "flag":
@@ -167,7 +164,7 @@ def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _
 
 
 def field_options(specs: Iterable[FieldSpec], absent: str | None = None) -> Callable[[_F], _F]:
-    """Return the options of several fields, listed in that order."""
+    """Return the options of several fields, in that order."""
 
     def add(function: _F) -> _F:
         for spec in reversed(list(specs)):
@@ -194,4 +191,3 @@ models_option = option(
     name="folder",
     absent="FAMILY_RECALL_MODELS, or your own models and the shipped",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="print JSON with stable keys")

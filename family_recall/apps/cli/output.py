@@ -1,4 +1,4 @@
-"""What commands print: JSON for programs, lines, tables and documents for people, progress bars."""
+"""Output of commands: JSON, lines, tables and documents, and progress bars."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 Styled: TypeAlias = tuple[str, str]
-"""A line, and the style of it that a terminal shows."""
+"""A line and its style on a terminal."""
 PIPE_WIDTH = 120
-"""Columns of a table that goes into a pipe; a terminal has its own width."""
+"""Characters a line of a table in a pipe."""
 
 _CONTROL = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -42,9 +42,9 @@ class Output:
 
     Args:
         record: Printed with ``--json``.
-        lines: Printed without it, each on one line.
-        styled: Lines with a style each, printed in their place.
-        draw: Called with a console instead, for tables and whole documents.
+        lines: Printed without it.
+        styled: Lines with styles, printed instead of ``lines``.
+        draw: Draws tables or a document on a console instead.
         failed: Whether the exit code is 1.
     """
 
@@ -55,7 +55,7 @@ class Output:
     failed: bool = False
 
     def print(self, *, as_json: bool) -> None:
-        """Print on stdout what was asked for; the other form is not even made."""
+        """Print JSON or text on stdout."""
         if as_json:
             click.echo(json_text(self.record))
         elif self.draw is not None:
@@ -68,7 +68,7 @@ class Output:
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console: styled on a terminal unless NO_COLOR is set, plain text in a pipe."""
+    """Return a console; a pipe, or NO_COLOR, gets plain text."""
     from rich.console import Console  # noqa: PLC0415 -- a third of a second, and help needs none
 
     # With NO_COLOR set, rich leaves out colours but keeps bold.
@@ -80,18 +80,18 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_line(out: Console, text: str, style: str = "") -> None:
-    """Print a text on one line of a console, however long."""
+    """Print a text on one line of a console."""
     print_lines(out, [(text, style)])
 
 
 def print_lines(out: Console, lines: Iterable[Styled]) -> None:
-    """Print texts in their styles, each on one line of a console, however long."""
+    """Print styled texts, each on one line of a console."""
     for text, style in lines:
         out.print(one_line(text), style=style or None, soft_wrap=True)
 
 
 def table(first: str, *names: str, numbers: bool = True, **about: Any) -> Table:
-    """Return an empty table without borders; columns after the first hold numbers, or words."""
+    """Return an empty table without borders; ``numbers`` aligns all but the first column right."""
     from rich.table import Table  # noqa: PLC0415 -- help needs no tables
 
     made = Table(box=None, pad_edge=False, **{"header_style": "bold", **about})
@@ -102,18 +102,18 @@ def table(first: str, *names: str, numbers: bool = True, **about: Any) -> Table:
 
 
 def json_text(record: Any) -> str:
-    """Return a record as JSON that cannot steer a terminal: control characters are escaped."""
+    """Return a record as JSON with control characters escaped."""
     text = json.dumps(record, ensure_ascii=False, indent=2)
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain(text: str) -> str:
-    """Return a text that cannot steer a terminal: control characters become a visible mark."""
+    """Replace control characters, which could steer a terminal, by a visible mark."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, safe for a terminal."""
+    """Return a text on one line, without control characters."""
     return plain(" ".join(text.splitlines()))
 
 
@@ -137,31 +137,30 @@ format_option: Callable[[Any], Any] = option(
 
 
 def answer_output(answer: Answer, form: str, lines: Iterable[Styled]) -> Output:
-    """Return an answer as ``--format`` says; ``lines`` are it as text."""
+    """Return an answer in the format of ``--format``; ``lines`` are its text."""
     if form == "text":
         return Output(answer.to_json(), styled=lines)
     return Output(answer.to_json(), draw=lambda _: click.echo(formatted(answer, form)))
 
 
 def formatted(answer: Answer, form: str) -> str:
-    """Return an answer as ``json``, ``csv`` or ``md``, ready to be printed."""
+    """Return an answer as ``json``, ``csv`` or ``md``."""
     if form == "json":
         return json_text(answer.to_json())
-    return _table(answer) if form == "csv" else "\n".join(_markdown(answer))
+    return _csv(answer) if form == "csv" else "\n".join(_markdown(answer))
 
 
-def _table(answer: Answer) -> str:
-    """Return the results as CSV; a text that a spreadsheet would compute is quoted as one."""
+def _csv(answer: Answer) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for result in answer.results:
-        cells = [getattr(result, name) for name in _COLUMNS]
-        writer.writerow([_cell(cell) for cell in cells])
+        writer.writerow([_cell(getattr(result, name)) for name in _COLUMNS])
     return out.getvalue().rstrip("\n")
 
 
 def _cell(value: object) -> object:
+    """Return a CSV cell; an apostrophe keeps a spreadsheet from computing a text."""
     if not isinstance(value, str):
         return "" if value is None else value
     text = one_line(value)
@@ -169,7 +168,7 @@ def _cell(value: object) -> object:
 
 
 def _markdown(answer: Answer) -> list[str]:
-    """Return the lines that are printed as text, as paragraphs and a list."""
+    """Return the lines of the text format as paragraphs and a list."""
     marks = {"answer": "**{}**\n", "sureness": "*{}*\n", "remark": "{}\n"}
     lines = []
     for line in lines_of(answer):
@@ -182,7 +181,7 @@ def _markdown(answer: Answer) -> list[str]:
 
 
 class Interrupted(click.ClickException):
-    """The user pressed Ctrl-C; the message says what is done and how to go on. Exit code 130."""
+    """Ctrl-C; the message says what is done and how to go on. Exit code 130."""
 
     exit_code = 130
 
@@ -193,7 +192,7 @@ class Interrupted(click.ClickException):
 
 @contextlib.contextmanager
 def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
-    """Turn a Ctrl-C inside the block into one line that says what is done and how to go on."""
+    """Raise :class:`Interrupted` on a Ctrl-C inside the block."""
     try:
         yield
     except KeyboardInterrupt:
@@ -204,15 +203,14 @@ def on_interrupt(message: Callable[[], str]) -> Iterator[None]:
 def step_bars(
     stopped: Callable[[str, int, int], str] | None = None, *, in_bytes: bool = False
 ) -> Iterator[StepCallback]:
-    """Yield a callback that draws a bar for each step, with rate and time left, on stderr.
+    """Yield a callback that draws a progress bar for each step, if stderr is a terminal.
 
-    Nothing is written unless stderr is a terminal. ``stopped`` makes of the last step, and of how
-    much of it was done, the one line that a Ctrl-C prints.
+    ``stopped`` returns the message of a Ctrl-C, given the last step, its amount done and its total.
     """
     from rich import progress  # noqa: PLC0415 -- see console
 
     out = console(stderr=True)
-    at: tuple[str, int, int] = ("start", 0, 0)
+    last: tuple[str, int, int] = ("start", 0, 0)
     tasks: dict[str, progress.TaskID] = {}
     amounts: tuple[progress.ProgressColumn, ...] = (
         (progress.DownloadColumn(), progress.TransferSpeedColumn())
@@ -230,8 +228,8 @@ def step_bars(
     ) as bars:
 
         def show(step: str, done: int, total: int) -> None:
-            nonlocal at
-            at = step, done, total
+            nonlocal last
+            last = step, done, total
             if step not in tasks:
                 tasks[step] = bars.add_task(step, total=total, rate="")
             speed = bars.tasks[tasks[step]].speed
@@ -245,13 +243,13 @@ def step_bars(
         except KeyboardInterrupt:
             if stopped is None:
                 raise
-            raise Interrupted(stopped(*at)) from None
+            raise Interrupted(stopped(*last)) from None
 
 
 @contextlib.contextmanager
 def bar(
     step: str, stopped: Callable[[str, int, int], str] | None = None
 ) -> Iterator[ProgressCallback]:
-    """Yield a callback that draws the bar of one step; see :func:`step_bars`."""
+    """Yield a callback that draws one progress bar; see :func:`step_bars`."""
     with step_bars(stopped) as show:
         yield lambda done, total: show(step, done, total)

@@ -1,11 +1,11 @@
-"""Say who lives here, which spaces there are, and who may enter them."""
+"""People, spaces and grants of a household."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime as dt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 import click
 
@@ -19,9 +19,6 @@ from family_recall.apps.cli.settings import required_db_option
 from family_recall.errors import ModelError
 from family_recall.types import DEFAULT_SPACE
 from family_recall.types.erasure import About, Said
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 as_seen_by_option = option(
     "--person",
@@ -59,7 +56,7 @@ def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: An
         granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
         for spec in people:
             person = _person(spec)
-            _move_in(home, person)
+            _add_person(home, person)
             for space_id in shared:
                 if (person.person_id, space_id) not in granted:
                     is_first = space_id not in {space for _, space in granted}
@@ -97,7 +94,9 @@ def people_add(
       family-recall grant alice shared:household --role adult
     """
     person = _person(spec, name, aliases)
-    output = changed_output(home, lambda: _move_in(home, person))
+    before = household_output(home)
+    _add_person(home, person)
+    output = changed_output(home, before)
     shared = [space.space_id for space in home.spaces.all() if space.kind == "shared"]
     granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
     if not shared or granted & {(person.person_id, space_id) for space_id in shared}:
@@ -145,39 +144,40 @@ def people_remove(
     if dry_run:
         return _removal_output(plan)
     if token is None and not yes:
-        nobody = f"nobody was removed; to remove {person_id}"
-        refuse_many(_removal_output(plan), plan.forgotten, nobody)
+        message = f"nobody was removed; to remove {person_id}"
+        refuse_many(_removal_output(plan), plan.forgotten, message)
     receipt = home.people.remove(person_id, **what, token=token or plan.forgotten.token)
-    with contextlib.suppress(ModelError):  # of what they said, which has another author now
+    with contextlib.suppress(ModelError):  # vectors of memories that have another author now
         home.flush()
-    lines = [
-        f"removed {person_id}",
-        *_what_stays(
-            plan, "stay", "their name stays in {}; --about forget would have forgotten it"
-        ),
-    ]
+    n_said, n_mentioning = _removal_counts(plan)
+    lines = [f"removed {person_id}"]
+    if plan.n_said:
+        lines.append(f"  {n_said} they said stay")
+    if plan.n_mentioning:
+        lines.append(
+            f"  their name stays in {n_mentioning}; --about forget would have forgotten it"
+        )
     output = receipt_output(home, receipt)
-    has_gone = any(receipt.counts.values())
-    forgotten = output.lines if has_gone else ["  no memory was forgotten"]
-    return Output(output.record, [*lines, *forgotten])
+    lines += output.lines if any(receipt.counts.values()) else ["  no memory was forgotten"]
+    return Output(output.record, lines)
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:
-    mention = "{} that would stay mention them; --about forget forgets them too"
-    lines = [
-        f"would remove {plan.person_id}",
-        *(f"  and the space {space_id}" for space_id in plan.spaces),
-        *_what_stays(plan, "would stay", mention),
-    ]
-    forgotten = plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
-    return Output(plan.to_json(), [*lines, *forgotten])
-
-
-def _what_stays(plan: fr.RemovalPlan, stay: str, mentioning: str) -> Iterator[str]:
+    n_said, n_mentioning = _removal_counts(plan)
+    lines = [f"would remove {plan.person_id}"]
+    lines += [f"  and the space {space_id}" for space_id in plan.spaces]
     if plan.n_said:
-        yield f"  {counted(plan.n_said, 'memory', 'memories')} they said {stay}"
+        lines.append(f"  {n_said} they said would stay")
     if plan.n_mentioning:
-        yield f"  {mentioning.format(counted(plan.n_mentioning, 'memory', 'memories'))}"
+        lines.append(
+            f"  {n_mentioning} that would stay mention them; --about forget forgets them too"
+        )
+    lines += plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
+    return Output(plan.to_json(), lines)
+
+
+def _removal_counts(plan: fr.RemovalPlan) -> list[str]:
+    return [counted(n, "memory", "memories") for n in (plan.n_said, plan.n_mentioning)]
 
 
 @household_command()
@@ -194,25 +194,23 @@ def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool)
       family-recall guardian alice mia --db family.db
       family-recall add "Mia sees Dr. Roy on Monday" --guardians-of mia
     """
-
-    def change() -> None:
-        if not remove:
-            home.people.add_guardian(person_id, child_id)
-        elif not home.people.remove_guardian(person_id, child_id):
-            raise click.ClickException(f"{person_id} is not a guardian of {child_id}")
-
-    return changed_output(home, change)
+    before = household_output(home)
+    if not remove:
+        home.people.add_guardian(person_id, child_id)
+    elif not home.people.remove_guardian(person_id, child_id):
+        raise click.ClickException(f"{person_id} is not a guardian of {child_id}")
+    return changed_output(home, before)
 
 
 def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
-    """Return the person that ID or ID=NAME describes; ``name`` goes before that."""
-    person_id, _, named = spec.partition("=")
+    """Return the person of ID or ID=NAME; ``name`` replaces NAME."""
+    person_id, _, spec_name = spec.partition("=")
     if not person_id.strip():
         raise click.BadParameter(f"expected an id, such as mia or mia=Mia, got {spec!r}")
-    return fr.Person(person_id, name or named or person_id.title(), aliases)
+    return fr.Person(person_id, name or spec_name or person_id.title(), aliases)
 
 
-def _move_in(home: fr.FamilyRecall, person: fr.Person) -> None:
+def _add_person(home: fr.FamilyRecall, person: fr.Person) -> None:
     home.people.add(person)
     home.spaces.add(fr.Space(f"private:{person.person_id}", "private"))
     home.spaces.grant(fr.Grant(person.person_id, f"private:{person.person_id}", role="owner"))
@@ -248,9 +246,10 @@ def spaces_add(home: fr.FamilyRecall, space_id: str, kind: str | None, name: str
       family-recall spaces add shared:garden --name Garden --db family.db
       family-recall grant alice shared:garden --role owner
     """
-    by_id = "private" if space_id.startswith("private:") else "shared"
-    space = fr.Space(space_id, cast("Any", kind or by_id), name)
-    return changed_output(home, lambda: home.spaces.add(space))
+    default = "private" if space_id.startswith("private:") else "shared"
+    before = household_output(home)
+    home.spaces.add(fr.Space(space_id, cast("Any", kind or default), name))
+    return changed_output(home, before)
 
 
 @household_command()
@@ -267,8 +266,9 @@ def grant(
       family-recall grant alice shared:garden --db family.db
       family-recall grant sitter shared:household --role guest --expires 2026-03-01
     """
-    granted = fr.Grant(person_id, space_id, role, expires)
-    return changed_output(home, lambda: home.spaces.grant(granted))
+    before = household_output(home)
+    home.spaces.grant(fr.Grant(person_id, space_id, role, expires))
+    return changed_output(home, before)
 
 
 @household_command()
@@ -281,12 +281,10 @@ def revoke(home: fr.FamilyRecall, person_id: str, space_id: str) -> Output:
       family-recall revoke sitter shared:household --db family.db
       family-recall spaces
     """
-
-    def end() -> None:
-        if not home.spaces.revoke(person_id, space_id):
-            raise click.ClickException(f"{person_id} has no grant for {space_id}")
-
-    return changed_output(home, end)
+    before = household_output(home)
+    if not home.spaces.revoke(person_id, space_id):
+        raise click.ClickException(f"{person_id} has no grant for {space_id}")
+    return changed_output(home, before)
 
 
 @household_command()
@@ -303,95 +301,87 @@ def hide(home: fr.FamilyRecall, space_id: str, role: str, fields: tuple[str, ...
       family-recall hide shared:household guest author source url --db family.db
       family-recall hide shared:household guest
     """
-    hidden = fr.Hidden(space_id, role, fields)
-    return changed_output(home, lambda: home.spaces.hide(hidden))
+    before = household_output(home)
+    home.spaces.hide(fr.Hidden(space_id, role, fields))
+    return changed_output(home, before)
 
 
 def people_output(home: fr.FamilyRecall, person_id: str | None = None) -> Output:
-    """Return people, their spaces and guardians: those whom a person may know, or everybody."""
+    """Return the people that a person may know, or all, with their spaces and guardians."""
     spaces = {space.space_id for space in home.spaces.all(person_id)}
-    grants = [grant for grant in home.spaces.grants() if grant.space_id in spaces]
     people = home.people.all(person_id)
     guardians = {
-        child: theirs
-        for child, theirs in home.people.guardians().items()
-        if person_id is None or person_id in (child, *theirs)
+        child: ids
+        for child, ids in home.people.guardians().items()
+        if person_id is None or person_id in (child, *ids)
     }
     records, lines = [], []
     for person in people:
-        theirs = [grant for grant in grants if grant.person_id == person.person_id]
-        records.append(
-            {
-                "person_id": person.person_id,
-                "name": person.name,
-                "aliases": list(person.aliases),
-                "spaces": {grant.space_id: grant.role for grant in theirs},
-                "guardians": list(guardians.get(person.person_id, ())),
-            }
-        )
+        grants = [
+            grant
+            for grant in home.spaces.grants()
+            if grant.person_id == person.person_id and grant.space_id in spaces
+        ]
+        record = person.to_json() | {
+            "spaces": {grant.space_id: grant.role for grant in grants},
+            "guardians": list(guardians.get(person.person_id, ())),
+        }
+        records.append(record)
         also = f", also {', '.join(person.aliases)}" if person.aliases else ""
-        where = ", ".join(f"{grant.space_id} ({_role(grant)})" for grant in theirs)
+        where = ", ".join(f"{grant.space_id} ({_role(grant)})" for grant in grants)
         lines.append(f"{person.person_id}: {person.name}{also}; in {where or 'no space'}")
     known = {person.person_id for person in people}
-    lines += [
-        f"guardians of {child}: {', '.join(theirs)}"
-        for child, theirs in guardians.items()
-        if person_id is None or child in known
-    ]
+    for child, ids in guardians.items():
+        if person_id is None or child in known:
+            lines.append(f"guardians of {child}: {', '.join(ids)}")
     return Output({"people": records}, lines)
 
 
 def spaces_output(home: fr.FamilyRecall, person_id: str | None = None) -> Output:
-    """Return spaces with grants and hidden fields: those that a person may enter, or all."""
+    """Return the spaces that a person may enter, or all, with grants and hidden fields."""
     records, lines, hidden_lines = [], [], []
     for space in home.spaces.all(person_id):
         grants = [grant for grant in home.spaces.grants() if grant.space_id == space.space_id]
-        hidden = [hidden for hidden in home.spaces.hidden() if hidden.space_id == space.space_id]
-        for_everybody = space.kind == "household"
-        records.append(
-            {
-                "space_id": space.space_id,
-                "kind": space.kind,
-                "name": space.name,
-                "everybody": for_everybody,
-                "grants": [
-                    {
-                        "person_id": grant.person_id,
-                        "role": grant.role,
-                        "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
-                    }
-                    for grant in grants
-                ],
-                "hidden": {each.role: list(each.fields) for each in hidden},
-            }
-        )
-        seen_by = [f"{grant.person_id} ({_role(grant)})" for grant in grants]
-        seen_by += ["everybody here"] * for_everybody
+        hidden = [rule for rule in home.spaces.hidden() if rule.space_id == space.space_id]
+        record = {
+            "space_id": space.space_id,
+            "kind": space.kind,
+            "name": space.name,
+            "everybody": space.kind == "household",
+            "grants": [
+                {
+                    "person_id": grant.person_id,
+                    "role": grant.role,
+                    "expires_at": grant.expires_at.isoformat() if grant.expires_at else None,
+                }
+                for grant in grants
+            ],
+            "hidden": {rule.role: list(rule.fields) for rule in hidden},
+        }
+        records.append(record)
+        readers = [f"{grant.person_id} ({_role(grant)})" for grant in grants]
+        if space.kind == "household":
+            readers.append("everybody here")
         name = f" {space.name}" if space.name else ""
-        lines.append(
-            f"{space.kind} space {space.space_id}{name}: "
-            f"seen by {', '.join(seen_by) or 'nobody yet'}"
-        )
-        hidden_lines += [
-            f"in {space.space_id} the role {each.role} does not see: {', '.join(each.fields)}"
-            for each in hidden
-        ]
+        seen_by = ", ".join(readers) or "nobody yet"
+        lines.append(f"{space.kind} space {space.space_id}{name}: seen by {seen_by}")
+        for rule in hidden:
+            fields = ", ".join(rule.fields)
+            hidden_lines.append(f"in {space.space_id} the role {rule.role} does not see: {fields}")
     return Output({"spaces": records}, [*lines, *hidden_lines])
 
 
 def household_output(home: fr.FamilyRecall) -> Output:
-    """Return who lives here and who sees what."""
+    """Return all people and spaces."""
     people, spaces = people_output(home), spaces_output(home)
     record = {"path": str(click.get_current_context().params["db"])}
     return Output({**record, **people.record, **spaces.record}, [*people.lines, *spaces.lines])
 
 
-def changed_output(home: fr.FamilyRecall, change: Callable[[], object]) -> Output:
-    """Change who lives here or who sees what; return the lines that read otherwise than before."""
-    before = set(household_output(home).lines)
-    change()
+def changed_output(home: fr.FamilyRecall, before: Output) -> Output:
+    """Return all people and spaces; as text only the lines that changed."""
     output = household_output(home)
-    changed = [line for line in output.lines if line not in before]
+    changed = [line for line in output.lines if line not in before.lines]
     return Output(output.record, changed or ["nothing changed: it was so already"])
 
 

@@ -1,4 +1,4 @@
-"""Ask one question after another, and change what is found: ``prompt``."""
+"""Ask questions interactively: ``prompt``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def prompt(db: Path | None, **context: Any) -> None:
 
 
 class _Memory(NamedTuple):
-    """A memory that a line names; ``result`` is it in the last answer, None where it is not."""
+    """A memory named on a line, and its result in the last answer, if any."""
 
     doc_id: str
     space_id: str
@@ -84,7 +84,7 @@ class _Memory(NamedTuple):
 
 
 class Prompt:
-    """One person's questions, the last answer, and how to undo what was changed."""
+    """One person's session: the last answer and the changes to undo."""
 
     def __init__(self, home: fr.FamilyRecall, ctx: fr.RecallContext) -> None:
         from family_recall.api import Changes  # noqa: PLC0415 -- opens files, and help needs none
@@ -95,7 +95,7 @@ class Prompt:
         self._undo: list[Change] = []
 
     def run(self) -> None:
-        """Read lines until the end; an error is printed, and the next line is read."""
+        """Read and handle lines until the end; print errors and go on."""
         out = console()
         if sys.stdin.isatty():
             self.complete()
@@ -107,7 +107,7 @@ class Prompt:
                 print_line(out, f"Error: {one_line(str(error))}", "red")
 
     def handle(self, line: str) -> Iterator[Styled]:
-        """Do what one line says; yield what to print."""
+        """Handle one line; yield the lines to print."""
         word, _, rest = line.partition(" ")
         if line and not line.startswith("/"):
             self._answer = self._home.recall(line, self._ctx)
@@ -121,8 +121,8 @@ class Prompt:
         elif word in COMMANDS and word != "/why" and self._ctx.person_id is None:
             yield "only a person who lives here changes that: --person ID", "red"
         elif word in COMMANDS:
-            named, _, text = rest.strip().partition(" ")
-            memory = self._memory(named)
+            name, _, text = rest.strip().partition(" ")
+            memory = self._memory(name)
             if memory is None:
                 ranks = ", ".join(str(result.rank) for result in self._answer or ())
                 known = ranks or "none: ask a question first"
@@ -135,7 +135,7 @@ class Prompt:
             yield f"there is no {word}; /help lists what there is", "red"
 
     def complete(self) -> None:
-        """Complete commands and names with Tab, and keep the lines of this window, where it can."""
+        """Set up completion with Tab and history, where readline is installed."""
         with contextlib.suppress(ImportError):
             import readline  # noqa: PLC0415 -- not on every system
 
@@ -150,48 +150,49 @@ class Prompt:
             readline.set_completer_delims(" ")
             readline.parse_and_bind("tab: complete")
 
-    def _memory(self, named: str) -> _Memory | None:
-        """Return the memory of that rank in the last answer, or of that id."""
-        for result in self._answer or ():
-            if str(result.rank) == named:
+    def _memory(self, name: str) -> _Memory | None:
+        """Return the memory with that rank in the last answer, or with that id."""
+        results = list(self._answer or ())
+        for result in results:
+            if str(result.rank) == name:
                 return _Memory(result.doc_id, result.space_id, result.text, result)
-        if len(named) < ACCEPTED:
+        if len(name) < ACCEPTED:
             return None
-        doc_id = self._home.memories.ids(self._ctx.person_id).find(named)
-        stored = self._home.memories.get(doc_id, self._ctx).current.memory
-        ranked = next((hit for hit in self._answer or () if hit.doc_id == doc_id), None)
-        return _Memory(doc_id, stored.space_id, stored.text, ranked)
+        doc_id = self._home.memories.ids(self._ctx.person_id).find(name)
+        memory = self._home.memories.get(doc_id, self._ctx).current.memory
+        hit = next((result for result in results if result.doc_id == doc_id), None)
+        return _Memory(doc_id, memory.space_id, memory.text, hit)
 
     def _change(self, word: str, memory: _Memory, text: str) -> Styled:
-        """Judge, correct or forget a memory; return what was done."""
+        """Give feedback on a memory, correct or forget it; return the line to print."""
         change: Change | None
         if word == "/correct":
             _, change = self._changes.correct(memory.doc_id, space_id=memory.space_id, text=text)
-            done = "Corrected; /undo brings the earlier text back."
+            message = "Corrected; /undo brings the earlier text back."
         elif word == "/forget":
             _, change = self._changes.forget(memory.doc_id)
-            done = f"Forgotten: {memory.text} (/undo brings it back)"
+            message = f"Forgotten: {memory.text} (/undo brings it back)"
         elif self._answer is None:
             return _NOT_ASKED
         else:
             accepted = word == "/yes"
-            judged, change = self._changes.feedback(
+            feedback, change = self._changes.feedback(
                 self._answer, memory.doc_id, accepted, self._ctx
             )
-            done = f"Noted: {judged.effect}." if judged.kept else f"{judged.why}."
+            message = f"Noted: {feedback.effect}." if feedback.kept else f"{feedback.why}."
         self._undo += [change] if change is not None else []
-        return done, ""
+        return message, ""
 
     def _why(self, memory: _Memory) -> Iterator[Styled]:
-        """Yield how a memory was ranked, or why it is not in the last answer."""
+        """Explain the rank of a memory, or why it is not in the last answer."""
         short = self._home.memories.ids(self._ctx.person_id).short
         if memory.result is not None:
             yield from result_lines(memory.result, short)
         elif self._answer is None:
             yield _NOT_ASKED
         else:
-            explained = self._home.explain(self._answer.query_text, memory.doc_id, self._ctx)
-            yield from ((line, "") for line in explained.lines(short))
+            explanation = self._home.explain(self._answer.query_text, memory.doc_id, self._ctx)
+            yield from ((line, "") for line in explanation.lines(short))
 
     def _add(self, text: str) -> Styled:
         now = dt.datetime.now(dt.UTC)
@@ -216,7 +217,7 @@ class Prompt:
 
 
 def _line() -> str | None:
-    """Return the next line, None at the end; Ctrl-C drops a line that is half written."""
+    """Return the next line; None at the end. Ctrl-C empties the line."""
     try:
         return input("› " if sys.stdin.isatty() else "").strip()
     except EOFError:

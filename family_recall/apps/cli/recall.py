@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 TIMELINE_RESULTS = 50
 BY_SETTING = {"person_id", "space_id", "time_budget_ms", "profile"}
-"""Fields of a context whose options are settings, too."""
+"""Context fields whose options are settings."""
 
 
 def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the options of a context and its filters; ``top_k`` replaces the usual default."""
+    """Return the options of a context and its filters, with a default for ``--top-k``."""
     specs = dict(CONTEXT_FIELDS)
     if top_k is not None:
         specs["top_k"] = msgspec.structs.replace(specs["top_k"], default=top_k)
@@ -58,7 +58,7 @@ def context_options(top_k: int | None = None) -> Callable[[Callable[..., Any]], 
 
 
 def context_of(home: fr.FamilyRecall, options: dict[str, Any]) -> fr.RecallContext:
-    """Return the context that the options of :func:`context_options` describe."""
+    """Return the context of the options that :func:`context_options` adds."""
     filters = {name: options.pop(name) for name in FILTER_FIELDS}
     ctx = fr.RecallContext(**options, filters=fr.Filters(**filters))
     if ctx.focus_event_id is None:
@@ -232,20 +232,24 @@ _STRANGER = (
 
 
 def answer_lines(answer: Answer, *, numbered: bool = False) -> Iterator[Styled]:
-    """Yield an answer in plain words; ``numbered``: each memory of it with its rank."""
+    """Yield an answer as text; ``numbered`` adds the rank of each memory."""
     for line in lines_of(answer):
-        nothing = answer.status == "no_match" and line.kind == "other"
-        style = _STATUS_STYLES[answer.status] if line.kind == "sureness" else _STYLES[line.kind]
+        if line.kind == "sureness":
+            style = _STATUS_STYLES[answer.status]
+        elif line.kind == "other" and answer.status == "no_match":
+            style = "dim"
+        else:
+            style = _STYLES[line.kind]
         rank = f"  [{line.rank}]" if numbered and line.rank else ""
-        yield f"{line.text}{rank}", "dim" if nothing else style
+        yield f"{line.text}{rank}", style
 
 
 def explained_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Styled]:
-    """Yield every result with its terms, and what was done when; ``short`` cuts ids."""
+    """Yield the results with their score terms, and the trace; ``short`` shortens ids."""
     share = answer.completeness
-    whole = "" if share is None else f", about {100 * share:.0f} % of it all"
-    sure = f"confidence {answer.confidence:.2f}{whole}"
-    status = f"{answer.status}, {sure}, {answer.used_time_ms:.1f} ms"
+    complete = "" if share is None else f", about {100 * share:.0f} % of it all"
+    confidence = f"confidence {answer.confidence:.2f}{complete}"
+    status = f"{answer.status}, {confidence}, {answer.used_time_ms:.1f} ms"
     yield status, _STATUS_STYLES[answer.status]
     if answer.uncovered:
         yield f"nothing about {', '.join(answer.uncovered)}", "yellow"
@@ -269,7 +273,7 @@ def explained_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Sty
 
 
 def result_lines(result: Result, short: Callable[[str], str]) -> Iterator[Styled]:
-    """Yield a memory with where it is from, and the terms of its score that are not 0."""
+    """Yield a result with its origin and the nonzero terms of its score."""
     origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
@@ -280,13 +284,9 @@ def result_lines(result: Result, short: Callable[[str], str]) -> Iterator[Styled
     if result.copies:
         notes += f" (and {len(result.copies)} similar)"
     yield f"{result.rank}. {result.text}", "bold"
-    yield (
-        (
-            f"   {origin or 'unknown author'}{notes}, in {result.space_id}, "
-            f"confidence {result.confidence:.2f}, id {short(result.doc_id)}"
-        ),
-        "",
-    )
+    source = f"{origin or 'unknown author'}{notes}, in {result.space_id}"
+    confidence = f"confidence {result.confidence:.2f}"
+    yield f"   {source}, {confidence}, id {short(result.doc_id)}", ""
     for term in sorted(result.contributions, key=lambda term: -abs(term.amount)):
         if term.amount != 0.0:
             product = f"{term.value:.4f} × {term.weight:.4f}"
@@ -313,7 +313,7 @@ def _timeline_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Sty
 
 
 def _dated(result: Result, short: Callable[[str], str], *, with_day: bool = True) -> str:
-    """Return a memory with its time and, unless its heading is that day, its day."""
+    """Return a result with its time; ``with_day`` also its day."""
     when = ""
     if result.occurred_at:
         at = dt.datetime.fromisoformat(result.occurred_at)
@@ -323,10 +323,7 @@ def _dated(result: Result, short: Callable[[str], str], *, with_day: bool = True
     return f"  {when}{author}{result.text} ({short(result.doc_id)})"
 
 
-_BREADTH = {
-    "all": "asks for all of a kind",
-    "about": "asks for whatever is known about somebody",
-}
+_BREADTH = {"all": "asks for all of a kind", "about": "asks for whatever is known about somebody"}
 
 
 def _understanding_rows(understanding: Understanding) -> Iterator[tuple[str, str]]:
@@ -344,10 +341,8 @@ def _understanding_rows(understanding: Understanding) -> Iterator[tuple[str, str
     if understanding.past_reference:
         yield "past", "the question is about the past: old memories are not ranked lower"
     if understanding.identifiers:
-        yield (
-            "identifiers",
-            ", ".join(f"{kind} {value}" for kind, value in understanding.identifiers),
-        )
+        identifiers = [f"{kind} {value}" for kind, value in understanding.identifiers]
+        yield "identifiers", ", ".join(identifiers)
     if understanding.entities:
         yield "entities", ", ".join(understanding.entities)
     yield "words", ", ".join(understanding.terms) or "none"

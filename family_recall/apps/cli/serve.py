@@ -161,7 +161,7 @@ def show(
     port: int = 0,
     no_open: bool = False,
 ) -> None:
-    """Serve a household's pages to one person until Ctrl-C, and open their link."""
+    """Serve a household's pages to one person until Ctrl-C."""
     web = import_extra("web", "browse")
 
     def ready(link: str) -> None:
@@ -207,10 +207,7 @@ def demo(question: str | None, person: str, explain: bool, in_browser: bool) -> 
 
 @contextlib.contextmanager
 def _serving(db: Path, ctx: fr.RecallContext) -> Iterator[fr.FamilyRecall]:
-    """Open a household to serve until Ctrl-C or SIGTERM, which close the file.
-
-    Models load meanwhile: the first questions are answered without them.
-    """
+    """Open a household until Ctrl-C or SIGTERM; load models in the background."""
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- help needs none
 
     with open_household(db) as home, ThreadPoolExecutor(1) as pool:
@@ -222,7 +219,7 @@ def _serving(db: Path, ctx: fr.RecallContext) -> Iterator[fr.FamilyRecall]:
 
 
 def import_extra(name: str, extra: str) -> ModuleType:
-    """Import a subpackage that needs an extra; where that is missing, say how to install it."""
+    """Import a subpackage of ``apps``; the error for a missing extra says how to install it."""
     try:
         return importlib.import_module(f"family_recall.apps.{name}")
     except ModuleNotFoundError as error:
@@ -234,7 +231,7 @@ def import_extra(name: str, extra: str) -> ModuleType:
 
 
 def read_token(file: Path | None) -> str | None:
-    """Return the token of the file, or else of the environment; None where neither has one."""
+    """Return the token in the file, else in the environment; None where neither has one."""
     if file is not None:
         return file.read_text(encoding="utf-8").strip()
     return os.environ.get(TOKEN_VARIABLE, "").strip() or None

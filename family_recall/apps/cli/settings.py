@@ -1,4 +1,4 @@
-"""What an option, the environment or the config file says, and which of them is in effect."""
+"""Settings: values of an option, the environment or the config file, in that order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONFIG_VARIABLE = "FAMILY_RECALL_CONFIG"
 BUDGET_MS: float = CONTEXT_FIELDS["time_budget_ms"].default
 SERVER_BUDGET_MS = 500.0
 TERMINAL_BUDGET_MS = 2_000.0
-"""A person at a terminal waits so long for a better answer; most take a tenth of it."""
+"""The default time budget at a terminal; most answers take a tenth of it."""
 METAVARS = {"file": "FILE", "number": "MS", "text": "ID"}
 _PROFILES = "default, family_os, annie, three_tier, ppr or neural"
 _TYPES: Mapping[str, Any] = {"file": FILE, "number": float, "text": str}
@@ -35,10 +35,10 @@ _TYPES: Mapping[str, Any] = {"file": FILE, "number": float, "text": str}
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value that can be set once instead of with every command.
+    """A value that can be set once for all commands.
 
-    ``name`` is its key in the config file, relative to which a ``file`` is. The ``question`` is
-    asked where it is missing, with an example as TOML writes it.
+    ``name`` is its key in the config file; a ``file`` is relative to that. The error for a missing
+    value asks the ``question`` and shows the TOML ``example``.
     """
 
     name: str
@@ -69,7 +69,7 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ConfigFile:
-    """A config file and what it sets; a missing one sets nothing."""
+    """A config file and its values; a missing file has none."""
 
     path: Path
     values: Mapping[str, str | float]
@@ -77,9 +77,9 @@ class ConfigFile:
 
 
 class SettingOption(click.Option):
-    """An option whose value may come from the group's own, the environment or the config file.
+    """An option that falls back to the root group's option, the environment and the config file.
 
-    One that is ``needed`` is a usage error where it is set nowhere; the error names all ways.
+    A ``needed`` one that is set nowhere is a usage error.
     """
 
     def __init__(self, *args: Any, setting: str, needed: bool = False, **kwargs: Any) -> None:
@@ -94,7 +94,7 @@ class SettingOption(click.Option):
     def consume_value(
         self, ctx: click.Context, opts: Mapping[str, Any]
     ) -> tuple[Any, ParameterSource]:
-        """Return what click finds; after the command's own option comes that of the group."""
+        """Return the value and its source."""
         value, source = super().consume_value(ctx, opts)
         root, name = ctx.find_root(), self.setting.name
         if source is ParameterSource.COMMANDLINE or ctx is root:
@@ -108,7 +108,7 @@ class SettingOption(click.Option):
         return value, source
 
     def get_error_hint(self, ctx: click.Context | None) -> str:
-        """Name every place a wrong value may come from."""
+        """Name every place that a wrong value may come from."""
         setting = self.setting
         return f"{super().get_error_hint(ctx)}, {setting.variable} or {setting.name} as configured"
 
@@ -137,7 +137,7 @@ def space_option(
     default_text: str = CONTEXT_FIELDS["space_id"].absent,
     **about: Any,
 ) -> Callable[[_F], _F]:
-    """Return the option of the space; without it, the one configured."""
+    """Return the option of the space."""
     help_text = f"{help_text} (default: as configured, or {default_text})"
     return setting_option("space", "--space", "space_id", help=help_text, **about)
 
@@ -145,13 +145,13 @@ def space_option(
 storage_space_option = space_option(
     MEMORY_FIELDS["space_id"].help, default_text=DEFAULT_SPACE, default=DEFAULT_SPACE
 )
-"""The space that something is stored in."""
+"""The option of the space to store in."""
 
 
 def person_option(
     help_text: str = CONTEXT_FIELDS["person_id"].help, *, needed: bool = False
 ) -> Callable[[_F], _F]:
-    """Return the option of the person who asks; without it, the one configured."""
+    """Return the option of the person who asks."""
     stranger = "" if needed else f", or {CONTEXT_FIELDS['person_id'].absent}"
     help_text = f"{help_text} (default: as configured{stranger})"
     return setting_option("person", "--person", "person_id", needed=needed, help=help_text)
@@ -168,7 +168,7 @@ def budget_option(default_ms: float = BUDGET_MS) -> Callable[[_F], _F]:
 
 
 def require(ctx: click.Context, value: _T | None, setting: Setting = SETTINGS["db"]) -> _T:
-    """Return a value that has to be set."""
+    """Return a value; raise a usage error if it is None."""
     if value is None:
         raise click.UsageError(
             f"{setting.question}? Give {setting.flag} {METAVARS[setting.kind]}, set "
@@ -180,7 +180,7 @@ def require(ctx: click.Context, value: _T | None, setting: Setting = SETTINGS["d
 
 
 def config_path(ctx: click.Context) -> Path:
-    """Return the config file: --config, FAMILY_RECALL_CONFIG, or the user's own."""
+    """Return the path of --config, of FAMILY_RECALL_CONFIG, or of the user's own config file."""
     named = _named_config(ctx)
     return Path(named) if named else Path(click.get_app_dir("family-recall")) / "config.toml"
 
@@ -190,7 +190,7 @@ def _named_config(ctx: click.Context) -> str | None:
 
 
 def config_file(ctx: click.Context) -> ConfigFile:
-    """Read the config file, once in a process; the user's own may be missing."""
+    """Read the config file once; the user's own may be missing."""
     key = f"{__name__}.config"
     if key not in ctx.meta:
         ctx.meta[key] = _read_config(config_path(ctx), named=_named_config(ctx) is not None)
@@ -216,7 +216,7 @@ def _read_config(path: Path, *, named: bool) -> ConfigFile:
 
 
 def _configured(path: Path, name: str, value: object) -> str | float:
-    """Return a config file's value as its option would be given it."""
+    """Return a value of the config file, checked."""
     if name not in SETTINGS:
         raise click.ClickException(
             f"{path}: unknown key {name!r}; expected one of {', '.join(SETTINGS)}: correct it, or "
