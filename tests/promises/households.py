@@ -158,7 +158,8 @@ def view(world: World, asked: Asked, item: Item) -> Item | None:
 def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = None) -> None:
     """Fill a household with everything, or with only what the person who asks may see.
 
-    Of a memory that moved out of their sight, a placeholder replaces the version before.
+    Of a memory that moved out of their sight, a placeholder replaces the version before; in its
+    band, which earlier versions are moved into where theirs is more open.
     """
     _invite(home, world, asked)
     stored: set[tuple[str, str]] = set()
@@ -172,7 +173,13 @@ def furnish(home: FamilyRecall, wall: Wall, world: World, asked: Asked | None = 
                 home.relations.add(item.relation())
         elif (item.space_id, item.doc_id) in stored:
             home.remember(
-                Memory(MOVED, item.space_id, doc_id=item.doc_id, guardians_of="nobody's child")
+                Memory(
+                    MOVED,
+                    item.space_id,
+                    doc_id=item.doc_id,
+                    band=item.band,
+                    guardians_of="nobody's child",
+                )
             )
     wall.now_s = NOW.timestamp()
 
