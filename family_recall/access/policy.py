@@ -1,4 +1,4 @@
-"""What a request may see: decided once from who asks and from where, and never widened."""
+"""Decide what a request may see, once, from who asks and in which space."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CLEARANCE = {
     "guest": BANDS[:1],
     "device": BANDS[:1],
 }
-"""Bands each role may see in a space."""
+"""Bands that each role may see in a space."""
 
 
 class ScopeSource(Protocol):
-    """What a scope is decided from, in one view of the file."""
+    """The data that a scope depends on, in one snapshot of the file."""
 
     def access(self, person_id: str | None) -> Sequence[Access]:
         """List the spaces a person may enter; ``UnknownPersonError`` if there is no such person."""
@@ -43,22 +43,22 @@ class ScopeSource(Protocol):
         ...
 
     def expired(self, wall_s: float) -> tuple[tuple[str, float], ...]:
-        """Return, for each category with a rule, the moment before which its memories expired."""
+        """Return, for each category with a rule, the moment before which memories have expired."""
         ...
 
 
 def entered(access: Iterable[Access], wall_s: float) -> dict[str, Access]:
-    """Return the spaces that may be entered now, by id; a grant ends at the moment it expires.
+    """Return the spaces that may be entered now, by id.
 
-    Until then it overrides what its holder is in that space without one.
+    A grant that has not expired overrides the role without a grant.
     """
-    without, granted = dict[str, Access](), dict[str, Access]()
+    ungranted, granted = dict[str, Access](), dict[str, Access]()
     for entry in access:
         if entry.expires_s is None:
-            without[entry.space_id] = entry
+            ungranted[entry.space_id] = entry
         elif entry.expires_s > wall_s:
             granted[entry.space_id] = entry
-    return without | granted
+    return ungranted | granted
 
 
 def scope_of(
@@ -71,18 +71,18 @@ def scope_of(
 ) -> Scope:
     """Decide what a request may see of a file.
 
-    A shared space answers from itself alone, since others may be listening; a private space
-    adds the shared ones; no space means every space the person may enter. What is said aloud
-    comes from shared spaces only, wherever it is asked. Of a space, a role
-    opens its bands; what is for a child's guardians is for nobody else, whatever their role; and
-    a role from which fields are hidden sees its redacted view in place of the space.
+    A question in a shared space is answered from that space alone, since others may be listening;
+    in a private space, also from shared ones; without a space, from every space the person may
+    enter. An answer spoken aloud uses shared spaces only. In each space the role decides the
+    bands. Memories for a child's guardians are visible to them alone, whatever the role. A role
+    with hidden fields sees its redacted view instead of the space.
 
-    ``now_s`` is the moment the request is asked from, ``wall_s`` when left out; grants and
-    memories expire by ``wall_s``, the real time.
+    ``now_s`` is when the request is made; ``wall_s``, the real time, when left out. Grants and
+    memories expire by ``wall_s``.
 
     Raises:
-        UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
-            this person.
+        UnknownPersonError, UnknownSpaceError: If the person or space does not exist, or the
+            person may not enter it.
     """
     spaces = entered(source.access(ctx.person_id), wall_s)
     own = None if ctx.space_id is None else spaces.get(ctx.space_id)
@@ -103,11 +103,12 @@ def scope_of(
     spaces = {space_id: entry for space_id, entry in spaces.items() if answers(entry)}
     partitions, filters = source.every_partition(), _narrowed(ctx, zone)
     as_of_s = epoch_s(ctx.as_of, zone)
-    usual_s = wall_s if now_s is None else now_s
+    if as_of_s is None:
+        as_of_s = wall_s if now_s is None else now_s
     return Scope(
         person_id=ctx.person_id,
         partitions=() if filters is None else visible(ctx.person_id, spaces, partitions),
-        as_of_s=usual_s if as_of_s is None else as_of_s,
+        as_of_s=as_of_s,
         known_at_s=epoch_s(ctx.known_at, zone),
         filters=filters or ctx.filters,
         expired=source.expired(wall_s),
@@ -121,13 +122,13 @@ def visible(
     *,
     unredacted: bool = False,
 ) -> tuple[int, ...]:
-    """List the partitions that a person sees of the spaces they enter, by number.
+    """List the numbers of the partitions that a person sees.
 
     Args:
-        person_id: The person; None for somebody unknown.
-        spaces: What they enter, by space id.
-        partitions: All of the file.
-        unredacted: Whether the memories behind a redacted view are listed, in place of the view.
+        person_id: The person; None for an unknown voice.
+        spaces: The spaces they enter, by id.
+        partitions: All partitions of the file.
+        unredacted: Whether to list the memories behind a redacted view instead of the view.
     """
     return tuple(
         partition.no
@@ -144,19 +145,19 @@ def owned_by(
 ) -> dict[int, str]:
     """Return the space_id of each partition that a person owns, by partition number.
 
-    What is for a child's guardians belongs to an owner who is one. An empty space stands under a
+    An owner owns memories for a child's guardians only as one of them. An empty space gets a
     number that no partition has.
     """
     owned = {entry.space_id for entry in entered(access, wall_s).values() if entry.role == "owner"}
-    visible = {
+    space_ids = {
         partition.no: partition.space_id
         for partition in partitions
         if partition.space_id in owned
         and partition.redacted_view == 0
         and (partition.guardians is None or person_id in partition.guardians)
     }
-    empty = sorted(owned - set(visible.values()))
-    return visible | {-at: space_id for at, space_id in enumerate(empty)}
+    empty = sorted(owned - set(space_ids.values()))
+    return space_ids | {-at: space_id for at, space_id in enumerate(empty)}
 
 
 def opens(role: str, band: str) -> bool:
@@ -165,12 +166,12 @@ def opens(role: str, band: str) -> bool:
 
 
 def view_of(memory: Memory, hidden: Hidden) -> Memory | None:
-    """Return a memory as a role with hidden fields sees it; None in a band that it does not see."""
+    """Return a memory without a role's hidden fields; None if the role does not see its band."""
     return hidden.without(memory) if opens(hidden.role, memory.band) else None
 
 
 def _narrowed(ctx: RecallContext, zone: dt.tzinfo) -> Filters | None:
-    """Narrow the kinds by the mode; None when mode and kinds together exclude everything."""
+    """Narrow the kinds by the mode; None if mode and kinds exclude everything."""
     filters = ctx.filters
     if ctx.mode != "hybrid":
         searched = kinds_of(ctx.mode)

@@ -1,8 +1,8 @@
-"""What one person may store, edit and forget, among what they may see.
+"""What one person may store, edit and forget.
 
-A person may correct and forget what they said, what lies in a private space of their own, and
-whatever lies in a space they own. They may write wherever they may enter, what they could then
-see, and in a space that is not theirs in their own name only.
+A person may correct and forget their own memories, those in their private space, and all in a
+space they own. They may write in any space they may enter, memories that they could see there, and
+only in their own name unless they own the space.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Rights:
 
     Args:
         person_id: The person.
-        names: Normalised names that mean this person and nobody else here.
+        names: Normalised names of this person that nobody else here has.
         entered: The spaces they may enter now, by id.
-        children: Whose guardian they are.
-        own_spaces: Spaces in which everything is theirs to edit.
-        visible_partitions: What they are shown, redacted views among it.
-        unredacted_partitions: The memories themselves behind what they are shown.
-        hidden: By space, the fields of its memories that are hidden from them.
+        children: The children whose guardian they are.
+        own_spaces: The spaces in which they may edit everything.
+        visible_partitions: The partitions they see, redacted views included.
+        unredacted_partitions: The same, with the memories behind redacted views instead.
+        hidden: By space, the fields that are hidden from them.
     """
 
     person_id: str
@@ -53,15 +53,15 @@ class Rights:
     hidden: Mapping[str, frozenset[str]]
 
     def may_edit(self, space_id: str, author: str | None) -> bool:
-        """Whether what an author said in a space is theirs to correct and to forget."""
+        """Return whether they may correct and forget an author's memories in a space."""
         return space_id in self.own_spaces or self.is_author(author)
 
     def is_author(self, author: str | None) -> bool:
-        """Whether an author, as written, is this person."""
+        """Return whether an author, as written, is this person."""
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
     def check_band(self, space_id: str, band: str) -> None:
-        """Refuse a band of a space that they do not see.
+        """Check that they see a band of a space.
 
         Raises:
             InvalidMemoryError: If they do not.
@@ -74,12 +74,12 @@ class Rights:
             )
 
     def admitted(self, memory: Memory) -> Memory:
-        """Return a memory as this person stores it: in their name, where no author is set.
+        """Return a memory as this person stores it, in their name if it has no author.
 
         Raises:
-            UnknownSpaceError: If the space is not there, or not for this person.
-            InvalidMemoryError: If they could not see it.
-            NotTheirsError: If it is in another's name.
+            UnknownSpaceError: If they may not enter the space, or there is none.
+            InvalidMemoryError: If they could not see the memory.
+            NotTheirsError: If it is in another person's name.
         """
         space_id, child = memory.space_id, memory.guardians_of
         if space_id not in self.entered:
@@ -101,10 +101,10 @@ class Rights:
         return memory
 
     def check_replaced(self, current: Memory) -> None:
-        """Refuse to replace a memory that is another's, or that they see none or a part of.
+        """Check that they may edit a memory, and see all of it.
 
         Raises:
-            NotTheirsError: In these cases, in the same words for each.
+            NotTheirsError: If not, with the same message in each case.
         """
         space_id, child = current.space_id, current.guardians_of
         sees_it = policy.opens(self.entered[space_id].role, current.band) and (
@@ -117,10 +117,10 @@ class Rights:
 
 
 def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> Rights:
-    """Decide what a person may store, edit and forget, in every space they may enter.
+    """Decide what a person may store, edit and forget in every space they may enter.
 
     Raises:
-        InvalidRequestError: If no person is named.
+        InvalidRequestError: If ``person_id`` is None.
         UnknownPersonError: If there is no such person.
     """
     if person_id is None:
@@ -134,7 +134,7 @@ def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> 
         person_id=person_id,
         names=unique_names_of(person_id, household.people()),
         entered=entered,
-        children={child for child, theirs in household.guardians().items() if person_id in theirs},
+        children={child for child, adults in household.guardians().items() if person_id in adults},
         own_spaces=frozenset(owned | household.alone_in(person_id)),
         visible_partitions=frozenset(policy.visible(person_id, entered, partitions)),
         unredacted_partitions=frozenset(
@@ -149,21 +149,21 @@ def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> 
 
 
 def unique_names_of(person_id: str, everyone: Sequence[Person]) -> frozenset[str]:
-    """Return the normalised names that mean this person and nobody else here."""
+    """Return the normalised names of a person that nobody else here has."""
     own: set[str] = set()
     others: set[str] = set()
     for person in everyone:
         names = own if person.person_id == person_id else others
         names.add(normalise(person.person_id))
         for name in (person.name, *person.aliases):
-            whole = normalise(name)
-            names |= {whole, whole.split(" ", maxsplit=1)[0]}
+            full_name = normalise(name)
+            names |= {full_name, full_name.split(" ", maxsplit=1)[0]}
     return frozenset(own - others - {""})
 
 
 @dataclass(frozen=True, slots=True)
 class EditableView:
-    """What one person sees and may edit, from one space if one is named."""
+    """What one person sees and may edit, in one space or in all."""
 
     listings: Listings
     space_id: str | None
@@ -174,8 +174,8 @@ class EditableView:
         """Return the current version of a memory as they see it.
 
         Raises:
-            InvalidRequestError: If several spaces have one of that id, and none is named.
-            UnknownMemoryError: If there is none that they may see.
+            InvalidRequestError: If several spaces have that id, and none is named.
+            UnknownMemoryError: If they see no such memory.
         """
         versions = [
             version
@@ -190,15 +190,15 @@ class EditableView:
         return versions[0]
 
     def may_edit(self, visible: StoredMemory) -> bool:
-        """Whether a memory they see is theirs to edit, even if its author is hidden from them."""
+        """Return whether they may edit a visible memory, even if its author is hidden."""
         author = self._unredacted(visible).memory.author
         return self.rights.may_edit(visible.memory.space_id, author)
 
     def editable(self, visible: StoredMemory, fields: Iterable[str]) -> StoredMemory:
-        """Return the unredacted memory behind what they see, where they may change these fields.
+        """Return the unredacted memory behind a visible one, if they may change these fields.
 
         Raises:
-            NotTheirsError: If it is another's, or a field is hidden from them.
+            NotTheirsError: If they may not edit it, or a field is hidden from them.
             StoreError: If it is damaged in the file.
         """
         doc_id, space_id = visible.memory.doc_id, visible.memory.space_id
@@ -232,11 +232,11 @@ def editable_view(
     wall_s: float,
     zone: dt.tzinfo,
 ) -> EditableView:
-    """Decide what a person sees and may edit, from one space if one is named.
+    """Decide what a person sees and may edit, in one space or, with None, in all.
 
     Raises:
-        InvalidRequestError: If no person is named.
-        UnknownPersonError, UnknownSpaceError: If one is not there, or not for this person.
+        InvalidRequestError: If ``person_id`` is None.
+        UnknownPersonError, UnknownSpaceError: If one does not exist, or they may not enter it.
     """
     household = listings.household
     ctx = RecallContext(person_id=person_id, space_id=space_id)

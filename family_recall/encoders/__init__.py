@@ -1,1 +1,1 @@
-"""Texts in, vectors and pair scores out: the only part of the library that runs a model."""
+"""Models: texts to vectors and pair scores. No other package runs a model."""

@@ -1,4 +1,4 @@
-"""The catalogue of models that can be downloaded, each file pinned by revision, size and hash."""
+"""The catalogue of downloadable models, each file pinned by revision, size and hash."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class RemoteFile(Struct, frozen=True, kw_only=True):
 
 
 class Offer(RemoteFile, frozen=True, kw_only=True):
-    """A model that can be downloaded; the file that it is itself is the graph.
+    """A model that can be downloaded; as a file it is its own graph.
 
     Attributes:
         repo: Owner and repository.
         revision: The commit: its files never change.
         licence: SPDX name, or the name of the terms.
         data: External weight files of the graph.
-        record: Its manifest record, without what only running the graph shows.
+        record: Its manifest record, without values that only running the graph shows.
     """
 
     name: Text
@@ -66,8 +66,8 @@ class Offer(RemoteFile, frozen=True, kw_only=True):
 def read_catalogue(path: Path | None = None) -> tuple[Offer, ...]:
     """Read a catalogue, by default the one in the package.
 
-    A catalogue is like a manifest, with ``path`` (in the repository) in place of ``file``, and with
-    ``repo``, ``revision``, ``languages`` and ``notes`` added.
+    A catalogue is a manifest with ``path`` (in the repository) instead of ``file``, and with
+    ``repo``, ``revision``, ``languages`` and ``notes``.
 
     Raises:
         ModelError: If it cannot be read, or a model is not pinned; the message names the field.
@@ -94,8 +94,8 @@ def _offer(path: Path, content: dict[str, Any]) -> Offer:
         {"file": name, "sha256": file.sha256, "bytes": file.n_bytes}
         for name, file in offer.files.items()
     )
-    described = {"repo", "revision", "languages", "notes", "path"}
-    record = {key: value for key, value in content.items() if key not in described}
+    extra = {"repo", "revision", "languages", "notes", "path"}
+    record = {key: value for key, value in content.items() if key not in extra}
     source = {"repo": str(offer.repo), "revision": offer.revision}
     record |= graph | {"tokenizer": tokenizer, "data": data, "source": source}
     # Checks the record before the download, not after it.

@@ -1,7 +1,7 @@
 """Download the pinned files of a model repository, and check them.
 
-The only module of the package that uses a network; only `family-recall models fetch` loads it.
-Proxies are read from the environment, as `urllib` does.
+Only this module uses a network, and only `family-recall models fetch` loads it. `urllib` reads
+proxies from the environment.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def fetch(
         offer: The model to download.
         folder: The models folder; created if missing.
         base_url: The hub, or a mirror with the same paths; ``http`` or ``https``.
-        progress: Called with the file's name, the bytes there and the bytes there will be.
+        progress: Called with the file's name, the bytes received and the bytes in all.
 
     Raises:
         ModelError: If a file cannot be downloaded or differs from the catalogue, or the model does
-            not run. A file with the wrong content is deleted, an incomplete one stays.
+            not run. A file with the wrong content is deleted, an incomplete one is kept.
     """
     if urllib.parse.urlsplit(base_url).scheme not in {"http", "https"}:
         raise ModelError(f"base URL {base_url!r}: expected one of http or https")
@@ -57,11 +57,11 @@ def fetch(
 def download(
     url: str, file: RemoteFile, path: Path, *, progress: StepCallback | None = None
 ) -> None:
-    """Download one file to `path`, through a ``.part`` file beside it that a later call resumes.
+    """Download one file to `path`, by way of a ``.part`` file that a later call resumes.
 
     Raises:
         ModelError: If it cannot be downloaded, or its size or SHA-256 differ from `file`. The
-            part is then deleted, unless it is only too short.
+            part is then deleted unless it is incomplete.
     """
     if path.is_file() and path.stat().st_size == file.n_bytes and sha256_of(path) == file.sha256:
         return
@@ -93,7 +93,7 @@ def download(
 
 
 def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | None) -> None:
-    """Append the missing bytes to the part, or restart it if the server sends the whole file."""
+    """Append the missing bytes to the part; start over if the server sends the whole file."""
     have = part.stat().st_size
     headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
     if have:
@@ -104,7 +104,7 @@ def _receive(url: str, file: RemoteFile, part: Path, progress: StepCallback | No
         resumed = response.status == 206 and continues
         done = have if resumed else 0
         with part.open("ab" if resumed else "wb") as out:
-            # One byte too many proves that it is another file.
+            # One byte too many shows that it is another file.
             while done <= file.n_bytes and (chunk := response.read(CHUNK_BYTES)):
                 out.write(chunk[: file.n_bytes + 1 - done])
                 done += len(chunk)

@@ -1,8 +1,7 @@
-"""Make an fp16 graph of an int8 graph, in memory, for processors without kernels for integers.
+"""Convert an int8 graph to fp16, in memory, for processors without integer kernels.
 
-Every weight is multiplied back by its scale, and activations are no longer rounded. This module
-imports `onnx`, which comes with `family-recall[cuda]`; so it is imported only for a processor that
-needs it.
+Every weight is multiplied by its scale, and activations are no longer rounded. `onnx`, which comes
+with `family-recall[cuda]`, is required, so this module is imported only where it is needed.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ from family_recall.encoders.base import Floats
 from family_recall.encoders.session import import_runtime
 from family_recall.errors import ModelError
 
-# Divides weights whose scale is applied after the product: otherwise sums of products with up to
-# 127 leave the range of fp16. A power of two rounds nothing.
+# Divides weights whose scale is applied after the product: sums of products with up to 127 would
+# exceed the range of fp16. A power of two adds no rounding.
 _SHARE = 256.0
 _INTEGERS = re.compile(r"^(Q|Dynamic)|Integer")
 _ON_ANY_PROCESSOR = ("QuantizeLinear", "DequantizeLinear")
 
 
 def half_precision(path: Path) -> bytes:
-    """Return an fp16 graph of a verified int8 file; its inputs and outputs keep their types.
+    """Return an fp16 graph of a verified int8 file, with the same types of inputs and outputs.
 
-    What follows the last layer normalisation, which is pooling and scaling to unit length, stays
-    fp32. Takes about a second for the shipped models.
+    Operators after the last layer normalisation, which pool and scale to unit length, stay fp32.
+    It takes about a second for the shipped models.
 
     Raises:
         ModelError: If the graph cannot be converted.
@@ -44,14 +43,14 @@ def half_precision(path: Path) -> bytes:
 
 
 def dequantised(model: Any) -> Any:
-    """Return an `onnx.ModelProto` with float32 products in place of those of integers.
+    """Return an `onnx.ModelProto` with float32 products instead of integer ones.
 
-    Replaced are ``MatMulIntegerToFloat`` and ``MatMulInteger`` with ``QuantizeLinear`` or
-    ``DynamicQuantizeLinear`` before them, and ``DynamicQuantizeMatMul``, where their weights are
-    constants. A table that rows are gathered from stays int8: rows are scaled after that.
+    With constant weights it replaces ``DynamicQuantizeMatMul``, and ``MatMulIntegerToFloat`` and
+    ``MatMulInteger`` after ``QuantizeLinear`` or ``DynamicQuantizeLinear``. A table that rows are
+    gathered from stays int8, since its rows are scaled afterwards.
 
     Raises:
-        ModelError: If another operator on integers is left.
+        ModelError: If other integer operators remain.
     """
     rewriter = _Rewriter(model.graph)
     for node in model.graph.node:
@@ -64,23 +63,23 @@ def dequantised(model: Any) -> Any:
 
 
 class _Rewriter:
-    """Collects the nodes of a graph, products of integers replaced.
+    """Collects the nodes of a graph, with integer products replaced.
 
     Attributes:
-        constants: The graph's, and those of the new nodes, by name.
+        constants: Constants of the graph and of new nodes, by name.
     """
 
     def __init__(self, graph: Any) -> None:
         self.constants = _constants(graph)
         self._outputs = {output.name for output in graph.output}
         self._nodes: list[Any] = []
-        # By the name of a tensor of integers: the float tensor that it was rounded from, …
+        # By integer tensor: the float tensor that it was rounded from …
         self._source: dict[str, str] = {}
-        # … and the scale that was computed to round it.
+        # … and its scale.
         self._scale: dict[str, str] = {}
 
     def add(self, node: Any) -> None:
-        """Add a node, or what takes its place."""
+        """Add a node or its replacement."""
         inputs = [*node.input, *[""] * (7 - len(node.input))]
         source, has_weight = self._source.get(inputs[0]), inputs[1] in self.constants
         if node.op_type == "MatMulIntegerToFloat" and source and has_weight:
@@ -101,7 +100,7 @@ class _Rewriter:
             self._nodes.append(node)
 
     def used_nodes(self) -> list[Any]:
-        """Return the nodes but those that round what nothing reads rounded any more."""
+        """Return the nodes without roundings that no node reads any more."""
         read = {name for node in self._nodes for name in node.input} | self._outputs
         return [
             node
@@ -110,7 +109,7 @@ class _Rewriter:
         ]
 
     def _weight(self, name: str, scale: str, zero_point: str) -> Floats:
-        """Return (weight − zero point) · scale; a part without a name is left out."""
+        """Return (weight − zero point) · scale; an empty name leaves a part out."""
         weight: Floats = self._value(name) - (self._value(zero_point) if zero_point else 0)
         return weight * self._value(scale) if scale else weight
 
@@ -122,7 +121,7 @@ class _Rewriter:
         self.constants[name] = numpy_helper.from_array(value, name)
 
     def _multiply(self, node: Any, floats: str, weight: Floats, bias: str) -> None:
-        """Add the product of a tensor and a weight, and the sum with a bias if it has a name."""
+        """Add the product of a tensor and a weight, plus a bias if it has a name."""
         (output,) = node.output
         product, name = f"{output}/product" if bias else output, f"{output}/weight"
         self._add_constant(name, weight)
@@ -132,13 +131,13 @@ class _Rewriter:
 
 
 def _halved(model: Any) -> Any:
-    """Return a float32 model with what leads up to its last layer normalisation in fp16."""
+    """Return a float32 model converted to fp16 up to its last layer normalisation."""
     import_runtime()
     from onnxruntime.transformers import float16  # noqa: PLC0415  after the switch is set
 
     types, nodes = _tensor_types(model), list(model.graph.node)
     for node in nodes:
-        node.name = node.output[0]  # the conversion tells them by name
+        node.name = node.output[0]  # the conversion identifies nodes by name
     norms = [at for at, node in enumerate(nodes) if node.op_type.endswith("LayerNormalization")]
     end = norms[-1] + 1 if norms else len(nodes)
     body, rest = nodes[:end], nodes[end:]
@@ -152,13 +151,13 @@ def _halved(model: Any) -> Any:
     )
     # Where two fp32 nodes read one tensor, the conversion adds the same cast twice.
     body = list({node.name: node for node in half.graph.node}.values())
-    # What the rest reads has a name of its own, since the conversion kept the names.
-    apart = {name: f"{name}/fp32" for name in _constants(model.graph)}
+    # The conversion keeps names, so the fp32 constants of the rest get new ones.
+    renamed = {name: f"{name}/fp32" for name in _constants(model.graph)}
     for node in rest:
-        node.input[:] = [apart.get(name, name) for name in node.input]
+        node.input[:] = [renamed.get(name, name) for name in node.input]
     constants = _constants(half.graph)
     for tensor in model.graph.initializer:
-        tensor.name = apart[tensor.name]
+        tensor.name = renamed[tensor.name]
         constants[tensor.name] = tensor
     return _part(model, [*body, *rest], model.graph.output, constants)
 
@@ -170,7 +169,7 @@ def _part(
     constants: Mapping[str, Any],
     types: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Return a model like another, of some nodes and of those constants that they read."""
+    """Return a copy of a model with these nodes and the constants that they read."""
     nodes = list(nodes)
     read = dict.fromkeys(name for node in nodes for name in node.input)
     graph = helper.make_graph(
@@ -194,19 +193,19 @@ def _constants(graph: Any) -> dict[str, Any]:
 
 
 def _tensor_types(model: Any) -> dict[str, Any]:
-    """Return the `onnx.ValueInfoProto` of each tensor that a node makes, by its name.
+    """Return the `onnx.ValueInfoProto` of each node's outputs, by name.
 
-    By ONNX Runtime: onnx itself infers nothing behind an operator that is not of the standard.
+    ONNX Runtime infers them: onnx stops at the first non-standard operator.
     """
     runtime = import_runtime()
     names = {name for node in model.graph.node for name in node.output if name}
     outputs = [onnx.ValueInfoProto(name=name) for name in sorted(names)]
-    whole = _part(model, model.graph.node, outputs, _constants(model.graph))
+    inferred = _part(model, model.graph.node, outputs, _constants(model.graph))
     options = runtime.SessionOptions()
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = 1
     session = runtime.InferenceSession(
-        whole.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        inferred.SerializeToString(), options, providers=["CPUExecutionProvider"]
     )
     kinds = {output.name: output.type for output in session.get_outputs()}
     return {
@@ -216,6 +215,6 @@ def _tensor_types(model: Any) -> dict[str, Any]:
 
 
 def _element(kind: str) -> int:
-    """Return the number of an element type that ONNX Runtime writes as ``tensor(float)``."""
+    """Return the ONNX number of an element type such as ``tensor(float)``."""
     number: int = onnx.TensorProto.DataType.Value(kind.removeprefix("tensor(")[:-1].upper())
     return number

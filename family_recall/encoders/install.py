@@ -1,4 +1,4 @@
-"""Check the models of a folder, and add one to it: completely, or not at all."""
+"""Check the models of a folder, and install one atomically."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ Record = dict[str, Any]
 """A model as in the manifest's JSON."""
 
 GRAPH_NAME, TOKENIZER_NAME = "model.onnx", "tokenizer.json"
-"""File names in the models folder, whatever the originals are called; data files keep theirs."""
+"""File names in the models folder; data files keep their original names."""
 GRAPH_OUTPUTS = ("sentence_embedding",)
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 LOGIT_OUTPUTS = ("logits", "logit")
-# What a vector depends on: a change in any of them changes the model_id, and so the vectors.
+# Values that a vector depends on: a change of one changes the model_id.
 DECISIVE = (
     *("sha256", "data", "tokenizer", "output", "pooling", "normalise"),
     *("query_prefix", "memory_prefix", "max_tokens"),
@@ -58,8 +58,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 class ModelCheck:
     """One check: ``what`` is a file name or ``run``; ``problem`` is None if it passed.
 
-    ``provider`` is the execution provider that ran the model, and ``obstacle`` why CUDA did not
-    serve; None where there is none.
+    ``provider`` is the execution provider that ran the model, and ``obstacle`` why CUDA was not
+    used, if it was tried.
     """
 
     what: str
@@ -69,11 +69,10 @@ class ModelCheck:
 
 
 def check(entry: ModelEntry) -> list[ModelCheck]:
-    """Read every file again; if all are intact, run the model on short and long texts.
+    """Hash every file; if all are intact, run the model on short and long texts.
 
     Returns:
-        One result per file, in the order of `ModelEntry.files`, then one named ``run`` if all
-        files passed.
+        One check per file of `ModelEntry.files`; if all passed, another named ``run``.
     """
     checks = [ModelCheck(file.path.name, _problem(file)) for file in entry.files]
     if all(file_check.problem is None for file_check in checks):
@@ -85,7 +84,7 @@ def writable_folder(to: Path | None) -> Path:
     """Return the folder to install models in, by default the user's own; it need not exist.
 
     Raises:
-        ModelError: If it is inside the installed package, which the next upgrade replaces.
+        ModelError: If it is inside the installed package, where an upgrade would remove it.
     """
     folder = to or user_models()
     package = Path(__file__).resolve().parent.parent
@@ -97,7 +96,7 @@ def writable_folder(to: Path | None) -> Path:
 def place_of(record: Mapping[str, Any]) -> str:
     """Return the name of the folder for a model's files, beside the manifest.
 
-    Other files get another folder, so files in use are never overwritten.
+    It depends on their content, so files in use are never overwritten.
 
     Raises:
         ModelError: If the model's name is not valid for a folder on every system.
@@ -115,12 +114,12 @@ def place_of(record: Mapping[str, Any]) -> str:
 def complete(place: Path, record: Mapping[str, Any]) -> Record:
     """Run a graph once and complete its record.
 
-    Adds ``output`` if the record names none, ``dimensions`` for an embedder, ``pooling`` if the
-    output is already one vector, and ``model_id``. Values in the record stay.
+    Adds ``model_id`` and, if missing, ``output``, an embedder's ``dimensions``, and ``pooling`` if
+    the output is already one vector.
 
     Args:
         place: The folder of the record's files.
-        record: As in the manifest, without the values added here.
+        record: A record of the manifest without these values.
 
     Raises:
         ModelError: If the graph cannot be run, or the caller must choose output or pooling.
@@ -154,8 +153,8 @@ def complete(place: Path, record: Mapping[str, Any]) -> Record:
 def install(folder: Path, record: Mapping[str, Any]) -> ModelEntry:
     """Complete a record, check and run its model, and put it first in the folder's manifest.
 
-    A model of the same name is replaced, and its files are deleted unless the new one shares
-    them. The manifest is replaced atomically: a concurrent reader sees the old one or the new.
+    A model of the same name is replaced, and its files are deleted unless the new model shares
+    them. The manifest is replaced atomically.
 
     Args:
         folder: The models folder.
@@ -213,7 +212,7 @@ def _run(entry: ModelEntry) -> ModelCheck:
             kind = CrossEncoder if entry.role == CrossEncoder.ROLE else BiEncoder
             model = kind(entry)
             if model.provider == CUDA:
-                # Which returns numbers for more tokens than the graph has positions.
+                # CUDA returns numbers even for more tokens than the graph has positions.
                 _read(entry, kind(entry, cuda=False))
         _read(entry, model)
     except ModelError as error:
@@ -250,18 +249,19 @@ def _output(path: Path, names: frozenset[str], record: Mapping[str, Any]) -> str
 
 
 def _model_id(record: Mapping[str, Any]) -> str:
-    def bare(value: object) -> object:
-        """Leave out the paths of files: only their content matters."""
+    def without_paths(value: object) -> object:
+        """Remove the paths of files: only their content matters."""
         if isinstance(value, Mapping):
-            return {key: bare(part) for key, part in value.items() if key not in {"file", "path"}}
-        return [bare(part) for part in value] if isinstance(value, list) else value
+            return {key: without_paths(value[key]) for key in value.keys() - {"file", "path"}}
+        return [without_paths(part) for part in value] if isinstance(value, list) else value
 
-    decisive = json.dumps({key: bare(record.get(key) or "") for key in DECISIVE}, sort_keys=True)
-    return f"{record['name']}/{hashlib.sha256(decisive.encode()).hexdigest()[:12]}"
+    decisive = {key: without_paths(record.get(key) or "") for key in DECISIVE}
+    content = json.dumps(decisive, sort_keys=True).encode()
+    return f"{record['name']}/{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def _replace(path: Path, text: str) -> None:
-    """Replace a file atomically, so that a reader sees the old content or the new."""
+    """Replace a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -27,8 +27,8 @@ _Model = TypeVar("_Model", StaticEncoder, BiEncoder, CrossEncoder)
 class Models:
     """The models of one folder, loaded on first use. Safe to share between threads.
 
-    The static embedder is ready first, some tenths of a second before the others. A model that
-    cannot be used is no error here: ``encoder`` returns None, and ``why`` the reason.
+    The static embedder is ready a few tenths of a second before the others. If a model cannot be
+    used, ``encoder`` returns None and ``why`` the reason.
 
     Attributes:
         questions: Vectors of recent questions.
@@ -42,7 +42,7 @@ class Models:
         scorer: PairScorer | None = None,
         static: Encoder | None = None,
     ) -> None:
-        """Use a folder, or models that are already loaded."""
+        """Load models from a folder, or use these."""
         self.questions = QuestionCache()
         self._folder = folder
         self._encoder = encoder
@@ -59,7 +59,7 @@ class Models:
             self._ready.set()
 
     def wait(self) -> Encoder | None:
-        """Load now, wait until that has succeeded or failed, and return the embedder."""
+        """Load the models, wait until that has succeeded or failed, and return the embedder."""
         self._start()
         self._ready.wait()
         return self._encoder
@@ -72,10 +72,7 @@ class Models:
         return self._encoder
 
     def static(self, wait_ms: float | None = None) -> Encoder | None:
-        """Return the static embedder, waiting for it to load, at most ``wait_ms`` if given.
-
-        None if the folder has none that can be used.
-        """
+        """Return the static embedder or None, waiting at most ``wait_ms`` for it to load."""
         if not self._static_ready.is_set():
             self._start()
             self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
@@ -86,11 +83,11 @@ class Models:
         return self._scorer
 
     def embedder_id(self) -> str | None:
-        """Return the id of the embedder that is, or would be, loaded; None if there is none."""
+        """Return the id of the embedder, loaded or not; None if there is none."""
         return self._id_of(self._encoder, "embedder")
 
     def static_id(self) -> str | None:
-        """Return the id of the static embedder that is, or would be, loaded, or None."""
+        """Return the id of the static embedder, loaded or not; None if there is none."""
         return self._id_of(self._static, StaticEncoder.ROLE)
 
     @property
@@ -108,10 +105,7 @@ class Models:
         return self._faults.get(CrossEncoder.ROLE, NO_CROSS_ENCODER)
 
     def fault(self, role: Literal["static_embedder", "cross_encoder"]) -> str | None:
-        """Return what keeps the folder's model of a role from being used, in a few words.
-
-        None if nothing does, if the folder has none, or if ``why`` names the same.
-        """
+        """Return why the model of a role cannot be used; None if ``why`` already says so."""
         problem = self._faults.get(role)
         if problem is None or self.why not in {None, LOADING}:
             return None
@@ -121,7 +115,7 @@ class Models:
         return f"{name} is missing or altered; family-recall models verify"
 
     def close(self) -> None:
-        """Load nothing more, and wait for what is loading: a library cannot be left half way."""
+        """Stop loading. Waits for the model being loaded: native code cannot be interrupted."""
         self._closed = True
         self.questions.clear()
         if self._thread is not None:
@@ -169,7 +163,7 @@ class Models:
             atexit.unregister(self.close)
 
     def _loaded(self, kind: type[_Model]) -> _Model | None:
-        """Load a model of the folder; None if there is none, or none that can be used."""
+        """Load a model of the folder; None if there is none or it cannot be used."""
         try:
             return kind.load(self._folder)
         except _UNUSABLE as error:

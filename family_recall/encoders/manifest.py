@@ -1,9 +1,9 @@
 """Read the manifest of a models folder, and verify the files it names.
 
-A wheel contains the folder as `family_recall/models`, a source checkout as `models` beside the
-package. The user's own models, in `user_models()`, take precedence over those. If
-`FAMILY_RECALL_MODELS` or an explicit path names a folder, only that one counts. A missing or
-altered file is a `ModelError`; a caller without a model can still search by words.
+The shipped folder is `family_recall/models` in a wheel, and `models` beside the package in a source
+checkout. The user's own models, in `user_models()`, take precedence. If `FAMILY_RECALL_MODELS` or
+an explicit path names a folder, only that one is used. A missing or altered file raises a
+`ModelError`; search by words works without models.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ModelFile(Struct, frozen=True):
 
 
 class MaxTokens(Struct, frozen=True):
-    """How many tokens of a question and of a memory are read; special tokens count."""
+    """The most tokens read of a question and of a memory, special tokens included."""
 
     question: Count
     memory: Count
@@ -55,7 +55,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     """One model.
 
     Attributes:
-        model_id: For machines; a model with other vectors has another id.
+        model_id: Identifies the vectors: a model with other vectors has another id.
         path: The ONNX file, or the table of a static embedder.
         data: External weight files of the ONNX file, if any.
         tokenizer: The `tokenizers` file.
@@ -67,8 +67,8 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
         max_tokens: Longer texts are truncated.
         output: The graph's output that is read.
         pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``;
-            ``graph`` if the output is already one vector. Of no meaning for a cross-encoder.
-        normalise: Whether vectors are scaled to unit length here; otherwise the graph does it.
+            ``graph`` if the output is already one vector. Unused by a cross-encoder.
+        normalise: Whether vectors are scaled to unit length here rather than in the graph.
     """
 
     name: Text
@@ -92,7 +92,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     memory_prefix: str = ""
 
     def __post_init__(self) -> None:
-        """Check what depends on the role, and name the output where the record does not.
+        """Check the dimensions, and set the default output of the role.
 
         Raises:
             ValueError: If an embedder has no dimensions.
@@ -136,8 +136,7 @@ def find_models(folder: Path | None = None) -> Path:
     """Return the models folder: the given one, the environment's, or the shipped one.
 
     Raises:
-        ModelError: If that folder has no manifest. A requested folder without one is an error,
-            never a reason to use another folder.
+        ModelError: If that folder has no manifest; another one is never used instead.
     """
     requested = folder or _from_environment()
     package = Path(__file__).resolve().parent.parent
@@ -149,7 +148,7 @@ def find_models(folder: Path | None = None) -> Path:
 
 
 def user_models() -> Path:
-    """Return the folder for the user's own models, by platform convention; it may not exist."""
+    """Return the platform's folder for the user's own models; it may not exist."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -160,14 +159,14 @@ def user_models() -> Path:
 
 
 def read_manifest(folder: Path | None = None) -> Manifest:
-    """Read and check the manifest; the files it names are checked when they are used.
+    """Read and check the manifest; its files are checked when used.
 
     Args:
         folder: As for `find_models`. If neither it nor the environment names a folder, the user's
             own models come first, and the shipped ones fill the remaining roles.
 
     Raises:
-        ModelError: If there is none, or this version cannot interpret it.
+        ModelError: If there is none, or this version cannot read it.
     """
     shipped = _read(find_models(folder))
     own = user_models()
@@ -192,10 +191,10 @@ def read_models(path: Path) -> list[dict[str, Any]]:
 
 
 def read_json(path: Path, kind: type[T], *, way_out: str = "") -> T:
-    """Read a JSON file that holds one value of a type; ``way_out`` ends the message.
+    """Read a JSON file that holds one value of a type.
 
     Raises:
-        ModelError: If it cannot be read, or holds something else.
+        ModelError: If it cannot be read or holds something else; ``way_out`` ends the message.
     """
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
@@ -204,7 +203,7 @@ def read_json(path: Path, kind: type[T], *, way_out: str = "") -> T:
 
 
 def convert(path: Path, record: object, kind: type[T]) -> T:
-    """Return a JSON object of a file as a struct; a `Path` in it lies in the folder of that file.
+    """Convert a JSON object of a file to a struct; a `Path` is relative to the file's folder.
 
     Raises:
         ModelError: If a field is missing or wrong; the message names it.
@@ -220,9 +219,9 @@ def convert(path: Path, record: object, kind: type[T]) -> T:
 
 
 def verify(file: ModelFile) -> Path:
-    """Return the path of a file whose content matches the manifest.
+    """Return the path of a file after checking its hash.
 
-    Hashed once per process, and again if its time or size changes.
+    It is hashed once per process, and again if its time or size changes.
 
     Raises:
         ModelError: If it is missing, unreadable, or differs.
@@ -239,10 +238,10 @@ def verify(file: ModelFile) -> Path:
 
 
 def read_arrays(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Read the arrays of a numpy file by name; nothing that it has pickled is loaded.
+    """Read the arrays of a numpy file by name, without unpickling.
 
     Raises:
-        ModelError: If it is no such file.
+        ModelError: If it cannot be read.
     """
     try:
         with path.open("rb") as file:
@@ -264,7 +263,7 @@ def _sha256(path: Path, mtime_ns: int, n_bytes: int) -> str:  # noqa: ARG001  pa
 
 
 def _inside(name: object) -> PurePosixPath:
-    """Return a path below a folder, parts joined by ``/``; it cannot lead out of the folder."""
+    """Return a relative path with ``/``; one that leads out of the folder is refused."""
     path = PurePosixPath(str(name))
     if not path.parts or {"..", "/"} & {*path.parts} or {*path.as_posix()} & {*"\\:"}:
         raise ValueError(f"{name!r}: expected a path inside the folder")

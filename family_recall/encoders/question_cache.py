@@ -1,7 +1,7 @@
 """A cache of the vectors of recent questions.
 
-Questions are cached per person, so that the speed of an answer does not reveal what others have
-asked, nor how much. Only a hash of the text is stored, and nothing is written to a file.
+Questions are cached per person, so that the speed of an answer reveals nothing about other people's
+questions. Texts are stored as hashes, in memory only.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import threading
 from family_recall.encoders.base import Encoding
 
 MAX_QUESTIONS = 32
-"""Questions of one person; the least recently used are evicted. About 2.5 MB."""
+"""Questions per person, about 2.5 MB; the least recently used is evicted."""
 MAX_PEOPLE = 16
-"""People with questions; those of the one who has not asked for longest are evicted."""
+"""People with cached questions; the one who asked least recently is evicted."""
 
 
 class QuestionCache:
     """Encodings by person, model and text. Safe to share between threads.
 
-    Nothing is cached for somebody who is not known: the next stranger may be somebody else.
+    Nothing is cached for unknown people: the next stranger may be somebody else.
     """
 
     def __init__(self, max_questions: int = MAX_QUESTIONS, max_people: int = MAX_PEOPLE) -> None:
@@ -36,7 +36,7 @@ class QuestionCache:
             return sum(map(len, self._by_person.values()))
 
     def get(self, person_id: str | None, model_id: str, text: str) -> Encoding | None:
-        """Return the encoding of a person's question, or None if it is not cached."""
+        """Return the cached encoding of a person's question, or None."""
         if person_id is None:
             return None
         with self._lock:
@@ -46,7 +46,7 @@ class QuestionCache:
         return encoding
 
     def put(self, person_id: str | None, model_id: str, text: str, encoding: Encoding) -> None:
-        """Store the encoding of a person's question; nothing for somebody who is not known."""
+        """Store the encoding of a person's question; nothing for an unknown person."""
         if person_id is None:
             return
         key = model_id, _digest(text)

@@ -1,9 +1,8 @@
 """Import a model folder that sentence-transformers saved.
 
-The settings are read from the files that library writes: ``modules.json``,
-``1_Pooling/config.json``, ``config_sentence_transformers.json`` (prompts), ``config.json``,
-``sentence_bert_config.json``, ``tokenizer.json`` and ``onnx/model.onnx``. What is missing there
-can be given by the caller, whose values take precedence.
+The library writes ``modules.json``, ``1_Pooling/config.json``,
+``config_sentence_transformers.json`` (prompts), ``config.json``, ``sentence_bert_config.json``,
+``tokenizer.json`` and ``onnx/model.onnx``. Settings of the caller take precedence over these files.
 
 Source: sbert.net/docs/package_reference/util.html.
 """
@@ -32,23 +31,22 @@ from family_recall.errors import ModelError
 
 MAX_QUESTION_TOKENS = 128
 MAX_MEMORY_TOKENS = 512
-"""A memory is a few sentences: reading more only costs time."""
+"""A memory is a few sentences; longer ones are cut."""
 NO_LIMIT = 1_000_000  # transformers writes 1e30 for a tokeniser without a limit
 QUERY_PROMPTS, MEMORY_PROMPTS = ("query",), ("document", "passage", "corpus")
 POOLING_MODES = {"mean": "mean", "mean_tokens": "mean", "cls": "cls", "cls_token": "cls"}
 POOLING_MODES |= {"lasttoken": "last", "last": "last"}
-# These number positions from after the padding token: a graph with that input needs others than
-# 0, 1, 2, …, and two of the positions are unused.
+# These architectures number positions from after the padding token, so a graph with that input
+# cannot be given 0, 1, 2, …, and two of the positions are unused.
 PADDED_POSITIONS = ("roberta", "camembert", "mpnet", "longformer")
 SPDX = {"apache-2.0": "Apache-2.0", "mit": "MIT", "gemma": "Gemma Terms of Use"}
 
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Settings of a model given by the caller; None to read them from the folder.
+    """Settings of a `ModelEntry` given by the caller; None reads them from the folder.
 
-    They mean what they do in a `ModelEntry`; ``max_tokens`` of a cross-encoder are those of both
-    texts together, and ``onnx`` is the ONNX file.
+    ``max_tokens`` of a cross-encoder counts both texts; ``onnx`` is the ONNX file.
     """
 
     role: str | None = None
@@ -68,7 +66,7 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
     """Copy a model into a models folder and put it first in the manifest there.
 
     Args:
-        source: A folder with an ONNX file and a ``tokenizer.json``; it is only read.
+        source: A folder with an ONNX file and a ``tokenizer.json``.
         folder: The models folder; created if missing.
         overrides: Settings that `source` lacks or has wrong.
 
@@ -79,7 +77,7 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
     model = _Folder(source, overrides or Overrides())
     onnx = model.onnx()
     files = {GRAPH_NAME: onnx, TOKENIZER_NAME: model.tokenizer(onnx)}
-    # External weight files of a graph are beside it and named after it.
+    # External weight files are next to the graph and named after it.
     weights = (f"{onnx.name}_data", f"{onnx.name}.data")
     files |= {
         path.name: path for path in sorted(onnx.parent.iterdir()) if path.name.startswith(weights)
@@ -101,7 +99,7 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
 
 
 class _Folder:
-    """The settings of a folder's model, with the caller's overrides."""
+    """A folder's model settings, with the caller's overrides."""
 
     def __init__(self, source: Path, overrides: Overrides) -> None:
         if not source.is_dir():
@@ -118,11 +116,11 @@ class _Folder:
         }
 
     def record(self, onnx: Path) -> Record:
-        """Return the record without its files and without what only running the graph shows."""
+        """Return the record without files and values that only running the graph shows."""
         overrides, role = self.overrides, self._role()
         memory = overrides.max_tokens or min(self._limit(), MAX_MEMORY_TOKENS)
         question = min(MAX_QUESTION_TOKENS, memory)
-        if role == "cross_encoder":  # which reads both together
+        if role == "cross_encoder":  # reads both together
             question = min(MAX_QUESTION_TOKENS, memory // 2)
             memory -= question
         record: Record = {
@@ -185,7 +183,7 @@ class _Folder:
         return role
 
     def _pooling(self, outputs: frozenset[str]) -> str | None:
-        """Return the pooling of the folder; None if the graph pools, or it is unknown."""
+        """Return the pooling of the folder; None if the graph pools or it is unknown."""
         if outputs & {self.overrides.output or "", *GRAPH_OUTPUTS} & set(GRAPH_OUTPUTS):
             return None
         if unsupported := sorted(set(self.kinds) - {"Transformer", "Pooling", "Normalize"}):
@@ -237,12 +235,12 @@ class _Folder:
 
     def _limit(self) -> int:
         positions = self.config.get("max_position_embeddings")
-        stated = [
+        limits = [
             self._json("sentence_bert_config.json").get("max_seq_length"),
             self._json("tokenizer_config.json").get("model_max_length"),
             positions - 2 * self._padded() if isinstance(positions, int) else None,
         ]
-        known = [int(n) for n in stated if isinstance(n, int | float) and 0 < n < NO_LIMIT]
+        known = [int(n) for n in limits if isinstance(n, int | float) and 0 < n < NO_LIMIT]
         if not known:
             raise ModelError(
                 f"{self.source}: the maximum length is unknown; give it with --max-tokens"
@@ -260,7 +258,7 @@ class _Folder:
         return SPDX.get(match[1].lower(), match[1]) if match else "unknown"
 
     def _json(self, name: str) -> dict[str, Any]:
-        """Return the object in a JSON file; an empty one if the file is missing."""
+        """Read the object in a JSON file; an empty one if there is no file."""
         path = self.source / name
         return read_json(path, dict[str, Any]) if path.is_file() else {}
 
@@ -269,7 +267,7 @@ class _Folder:
 
 
 def _copy(files: Mapping[str, Path], place: Path) -> bool:
-    """Copy files under their new names, all or none; return False if the folder exists already."""
+    """Copy all files under their new names, or none; return False if the folder exists."""
     if place.exists():
         return False
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -283,7 +281,7 @@ def _copy(files: Mapping[str, Path], place: Path) -> bool:
 
 
 def _precision(name: str) -> str:
-    """Return the precision that a file's name suggests; exporters call fp16 O4."""
+    """Guess the precision from a file name; some exporters write fp16 as O4."""
     if re.search(r"int8|quant|q4|bnb4", name):
         return "int8"
     return "fp16" if re.search(r"fp16|_O4", name) else "fp32"

@@ -1,8 +1,8 @@
-"""Sessions: run a verified ONNX file, on CUDA or on the CPU, with telemetry off.
+"""Run a verified ONNX file on CUDA or the CPU, with telemetry off.
 
-From 1.29 on, ONNX Runtime on Linux sends telemetry unless it is disabled before the first import:
-it writes a device id to the cache folder, starts a thread and looks up a host. So the import
-happens here, inside a function, after the switch is set.
+Since 1.29, ONNX Runtime on Linux sends telemetry unless disabled before the first import: it writes
+a device id to the cache folder, starts a thread and looks up a host. So it is imported inside a
+function here, after the switch is set.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Session:
 
     Attributes:
         provider: The ONNX Runtime execution provider in use, such as ``CPUExecutionProvider``.
-        obstacle: Why CUDA was tried and did not serve: at loading, then at the last run. None
-            where it served or was not tried.
-        batch_size: Texts that one run should read at most. 1 on the CPU, where padding costs more
-            than a run, and for graphs that cannot tell padding from text.
+        obstacle: Why CUDA failed at loading or in the last run; None if it did not or was not
+            tried.
+        batch_size: The most texts to read in one run. 1 on the CPU, where padding costs more than
+            a run, and for graphs without an attention mask.
     """
 
     def __init__(
@@ -59,11 +59,10 @@ class Session:
 
         Args:
             path: An ONNX file, already verified.
-            precision: ``fp16`` and ``fp32`` run on CUDA as they are. The CUDA provider has no
-                kernels for ``int8`` and would return node after node: such a graph is converted
-                to fp16 in memory.
-            probe: A text that a converted graph reads once on either processor. Without a probe,
-                and where the results differ, int8 stays on the CPU.
+            precision: ``fp16`` and ``fp32`` run on CUDA as they are. For ``int8``, which has no
+                CUDA kernels, the graph is converted to fp16 in memory.
+            probe: A text to compare a converted graph with the original. Without a probe, or if
+                the results differ, int8 stays on the CPU.
             cuda: Whether CUDA is tried.
 
         Raises:
@@ -99,9 +98,9 @@ class Session:
         self.batch_size = CUDA_BATCH if is_batched else 1
 
     def _move_to_cuda(self, probe: Text) -> None:
-        """Use an fp16 graph on CUDA, if it returns there what the int8 graph does.
+        """Use an fp16 graph on CUDA if its results agree with the int8 graph.
 
-        The int8 graph stays loaded, for what CUDA fails at.
+        The int8 graph stays loaded, for runs that fail on CUDA.
         """
         on_cpu, outputs = self._session, sorted(self.output_names)
         try:
@@ -111,11 +110,11 @@ class Session:
 
             expected = self.run(outputs, self.feed([probe]))
             self._use(open_on_cuda(self._runtime, half_precision(self.path)))
-            found = self.run(outputs, self.feed([probe]))
+            results = self.run(outputs, self.feed([probe]))
         except (ModelError, ImportError) as error:
             obstacle = first_line(error)
         else:
-            if _agree(expected, found):
+            if _agree(expected, results):
                 self._on_cpu = on_cpu
                 return
             obstacle = "fp16 on CUDA differs too much from int8"
@@ -123,7 +122,7 @@ class Session:
         self._use(on_cpu)
 
     def _warn(self, obstacle: str) -> None:
-        """Keep why CUDA did not serve, and log it unless the run before failed, too."""
+        """Store why CUDA failed, and log it unless the previous run failed too."""
         if self.obstacle is None:
             import logging  # noqa: PLC0415  a CPU loads models without it
 
@@ -146,9 +145,9 @@ class Session:
             )
 
     def read(self, outputs: Sequence[str], texts: Sequence[Text]) -> list[list[Floats]]:
-        """Return the outputs of each text as it alone would have them: a first axis of 1.
+        """Return the outputs of each text without padding, with a first axis of 1.
 
-        Texts of like length are read together, `batch_size` at most.
+        Texts of similar length are read in batches of up to `batch_size`.
 
         Raises:
             ModelError: If a run fails or is stopped, or returns a number that is not finite.
@@ -170,7 +169,7 @@ class Session:
     def feed(self, texts: Sequence[Text]) -> dict[str, Numbers]:
         """Return the graph's inputs for some texts: shape (n_texts, n_tokens of the longest).
 
-        Shorter ones are padded at their end with zeros, in the attention mask too.
+        Shorter texts and their attention masks are padded with zeros at the end.
         """
         longest = max(len(ids) for ids, _ in texts)
         rows: dict[str, list[list[int]]] = {name: [] for name in INPUTS}
@@ -183,8 +182,8 @@ class Session:
     def run(self, outputs: Sequence[str], feed: Mapping[str, Numbers]) -> list[Floats]:
         """Run the graph once; the alarm of this thread's recall can stop it.
 
-        What fails on CUDA, since its memory is full or a number is too large for fp16, is run
-        again on the CPU, if the int8 graph is loaded there.
+        A run that fails on CUDA, for lack of memory or of range in fp16, is repeated on the CPU if
+        the int8 graph is loaded.
         """
         options = self._runtime.RunOptions()
         # ONNX Runtime checks the flag between two nodes of the graph.
@@ -216,7 +215,7 @@ class Session:
 def import_runtime() -> ModuleType:
     """Import ONNX Runtime with telemetry off.
 
-    Warns if it was imported before with telemetry on: that cannot be undone.
+    Warns if it was imported before with telemetry on.
 
     Raises:
         ModelError: If it is not installed or cannot be loaded.
@@ -240,9 +239,9 @@ def import_runtime() -> ModuleType:
 
 
 def why_no_cuda() -> str | None:
-    """Return why int8 models stay on the CPU here; None if CUDA is worth a try.
+    """Return why int8 models stay on the CPU here; None if CUDA can be tried.
 
-    Libraries of CUDA that are missing, or of another version, show only then.
+    Missing or incompatible CUDA libraries show only when it is tried.
 
     Raises:
         ModelError: If ONNX Runtime cannot be used.
@@ -257,9 +256,9 @@ def why_no_cuda() -> str | None:
 
 
 def has_cuda() -> bool:
-    """Whether a CUDA driver is loaded and sees a device.
+    """Return whether a CUDA driver is loaded and sees a device.
 
-    `onnxruntime.get_available_providers()` lists what was compiled in, on any machine.
+    `onnxruntime.get_available_providers()` lists compiled providers, on any machine.
     """
     for name in CUDA_DRIVERS:
         with contextlib.suppress(OSError, AttributeError):
@@ -274,10 +273,10 @@ def open_on_cuda(runtime: ModuleType, graph: Path | bytes) -> Any:
     """Open a graph on CUDA.
 
     Raises:
-        ModelError: If that fails, or its libraries are missing or do not fit.
+        ModelError: If that fails, or CUDA libraries are missing or incompatible.
     """
-    printed = io.StringIO()  # which libraries are missing
-    runtime.set_default_logger_severity(LOG_FATAL)  # their absence is logged as errors, too
+    printed = io.StringIO()  # names missing libraries
+    runtime.set_default_logger_severity(LOG_FATAL)  # they are also logged as errors
     try:
         with contextlib.redirect_stdout(printed):
             with contextlib.suppress(Exception):
@@ -294,14 +293,14 @@ def open_on_cuda(runtime: ModuleType, graph: Path | bytes) -> Any:
 
 
 def open_graph(runtime: ModuleType, graph: Path | bytes, providers: list[str]) -> Any:
-    """Open a graph, on the first of some execution providers that can be loaded.
+    """Open a graph on the first execution provider that can be loaded.
 
     Raises:
         ModelError: If ONNX Runtime cannot read it.
     """
     options = runtime.SessionOptions()
-    # One thread, not spinning: two compete for the processor when anything else runs (p95
-    # 5-8 ms instead of 1.4 at 16 tokens). Parallelism is across texts.
+    # One thread, without spinning: two compete for the processor when anything else runs (p95
+    # 5-8 ms instead of 1.4 at 16 tokens). Texts are encoded in parallel instead.
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -319,9 +318,9 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
-def _agree(expected: Sequence[Floats], found: Sequence[Floats]) -> bool:
-    """Whether results are close: rounding moves a unit vector by 0.1, and a logit by 0.4."""
+def _agree(expected: Sequence[Floats], results: Sequence[Floats]) -> bool:
+    """Return whether results are close: rounding moves a unit vector by 0.1 and a logit by 0.4."""
     return all(
-        one.shape == other.shape and np.linalg.norm(one - other) <= 0.3 + 0.2 * np.linalg.norm(one)
-        for one, other in zip(expected, found, strict=True)
+        a.shape == b.shape and np.linalg.norm(a - b) <= 0.3 + 0.2 * np.linalg.norm(a)
+        for a, b in zip(expected, results, strict=True)
     )

@@ -1,7 +1,7 @@
-"""The static embedder: a text's vector is the weighted mean of its tokens' rows of a table.
+"""The static embedder: a text's vector is the weighted mean of its tokens' vectors in a table.
 
-Used if the deadline leaves no time for the transformer, while that is loading, and where ONNX
-Runtime has no wheel. A text costs some tens of microseconds, most of them for tokenising.
+It is used if the deadline leaves no time for the transformer, while that is loading, and where ONNX
+Runtime has no wheel. A text takes tens of microseconds, mostly for tokenising.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEPS = 127.0  # of int8, on either side of zero
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticTable:
-    """The content of the file: a row and a weight per vocabulary id.
+    """The content of the table file: a vector and a weight per vocabulary id.
 
     Attributes:
         rows: Shape (n_ids, dim), int8.
@@ -47,15 +47,14 @@ class StaticTable:
 class StaticEncoder(TextEncoder):
     """The static embedder of a manifest entry; an `Encoder` without token vectors.
 
-    Safe to share between threads. A text's vector depends on nothing else: its tokens are summed
-    in their order.
+    Safe to share between threads. A text's vector depends on that text alone.
     """
 
     ROLE = "static_embedder"
     token_dim = 0
 
     def __init__(self, entry: ModelEntry) -> None:
-        """Verify and load the entry's files: about 50 ms, most of them for the tokeniser.
+        """Verify and load the entry's files: about 50 ms, mostly for the tokeniser.
 
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
@@ -69,7 +68,7 @@ class StaticEncoder(TextEncoder):
         self._rows = table.rows
         self._factors = table.scales * table.weights.astype(np.float32)
 
-    def token_ids(self, text: str) -> Ints:  # noqa: ARG002  the protocol's
+    def token_ids(self, text: str) -> Ints:  # noqa: ARG002  of the protocol
         """Return no ids: there are no token vectors."""
         return _NO_IDS
 
@@ -96,7 +95,7 @@ _NO_TOKENS: Floats = np.zeros((0, 0), np.float32)
 
 
 def write_table(path: Path, table: StaticTable) -> None:
-    """Write a table as an uncompressed ``.npz``; the same table gives the same bytes."""
+    """Write a table as an uncompressed ``.npz``, deterministically."""
     np.savez(path, rows=table.rows, scales=table.scales, weights=table.weights)
 
 
@@ -107,8 +106,8 @@ def read_table(path: Path) -> StaticTable:
         ModelError: If it cannot be read, or the shapes of its arrays do not match.
     """
     try:
-        stored = read_arrays(path)
-        rows, scales, weights = (stored[name] for name in ("rows", "scales", "weights"))
+        arrays = read_arrays(path)
+        rows, scales, weights = (arrays[name] for name in ("rows", "scales", "weights"))
     except KeyError as error:
         raise ModelError(f"{path}: has no array {error}") from error
     n = len(rows) if rows.ndim == 2 else -1

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from family_recall.encoders.manifest import ModelFile, verify
 from family_recall.errors import ModelError
 
-# Longer texts are cut before they are tokenised: English has 4 to 5 characters per token, and a
-# 100 kB text then costs no more than an 8 kB one.
+# Longer texts are cut before they are tokenised: English has 4 to 5 characters per token, so a
+# 100 kB text costs no more than an 8 kB one.
 CHARACTERS_PER_TOKEN = 32
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 PROBE = "a"
@@ -21,16 +21,16 @@ _shared: weakref.WeakValueDictionary[str, SubwordTokenizer] = weakref.WeakValueD
 
 
 def read_tokenizer(file: ModelFile) -> SubwordTokenizer:
-    """Load the tokeniser of a file, shared by all models that use it: it takes 9 MB.
+    """Load the tokeniser of a file; models share it, since it takes 9 MB.
 
     Raises:
         ModelError: If the file is missing, altered, or not a tokeniser.
     """
     path = verify(file)
-    known = _shared.get(file.sha256)
-    if known is None:
-        known = _shared[file.sha256] = SubwordTokenizer(path)
-    return known
+    tokenizer = _shared.get(file.sha256)
+    if tokenizer is None:
+        tokenizer = _shared[file.sha256] = SubwordTokenizer(path)
+    return tokenizer
 
 
 class SubwordTokenizer:
@@ -53,12 +53,12 @@ class SubwordTokenizer:
         # The file may define truncation and padding.
         tokenizer.no_padding()
         tokenizer.no_truncation()
-        # "[SEP]" inside a memory is five characters of text, not a special token.
+        # "[SEP]" in a memory is ordinary text, not a special token.
         tokenizer.encode_special_tokens = True
         self._tokenizer = tokenizer
         self._n_special: int = tokenizer.num_special_tokens_to_add(is_pair=False)
         self._n_special_pair: int = tokenizer.num_special_tokens_to_add(is_pair=True)
-        # Otherwise an empty text would be an empty input.
+        # Without one an empty text would be an empty input.
         if 0 not in tokenizer.encode(PROBE).sequence_ids or not self._n_special:
             raise ModelError(f"{path}: adds no special token before or after a text, expected one")
 
@@ -69,22 +69,22 @@ class SubwordTokenizer:
 
     def alone(self, text: str, max_tokens: int) -> tuple[list[int], list[int]]:
         """Return ids and types of a text with special tokens, `max_tokens` at most."""
-        whole = self._tokenizer.post_process(self._encoded(text, max_tokens - self._n_special))
-        return whole.ids, whole.type_ids
+        encoding = self._tokenizer.post_process(self._encoded(text, max_tokens - self._n_special))
+        return encoding.ids, encoding.type_ids
 
     def pair(
         self, first: str, second: str, max_first: int, max_second: int
     ) -> tuple[list[int], list[int]]:
         """Return ids and types of two texts with special tokens.
 
-        One special token counts towards the second text, the others towards the first: the total
-        is at most `max_first` + `max_second`, and neither text displaces the other.
+        Each text has its own limit. One special token counts towards the second text, the others
+        towards the first.
         """
-        whole = self._tokenizer.post_process(
+        encoding = self._tokenizer.post_process(
             self._encoded(first, max_first - self._n_special_pair + 1),
             self._encoded(second, max_second - 1),
         )
-        return whole.ids, whole.type_ids
+        return encoding.ids, encoding.type_ids
 
     def _encoded(self, text: str, max_tokens: int) -> Any:
         """Return the `tokenizers.Encoding` of the first tokens of a text."""
@@ -98,7 +98,7 @@ class SubwordTokenizer:
         return encoding
 
     def words(self) -> npt.NDArray[np.bool_]:
-        """Return whether each id has a letter or digit, shape (n_ids,); special tokens do not."""
+        """Return which ids have a letter or digit and are no special tokens, shape (n_ids,)."""
         vocabulary: dict[str, int] = self._tokenizer.get_vocab()
         added = self._tokenizer.get_added_tokens_decoder().values()
         special = {*SPECIAL_TOKENS, *(str(token.content) for token in added if token.special)}

@@ -1,4 +1,4 @@
-"""The models of a manifest that are transformers: the sentence encoder and the cross-encoder."""
+"""Transformer models of a manifest: the sentence encoder and the cross-encoder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from family_recall.errors import ModelError
 TOKENS = "tokens"
 """The optional output with token vectors."""
 UNIT_TOLERANCE = 1e-3
-# Unlike each other, so that the score of the pair is far from zero.
+# Unrelated texts, so that the score of the pair is far from zero.
 _PROBE = ("Where is the spare key?", "Grandma lands on Friday at six; the boiler is ninety euros.")
 
 
@@ -59,16 +59,14 @@ class ManifestModel:
 
 
 class GraphModel(ManifestModel):
-    """A model that is an ONNX graph, on a CPU or on a graphics processor.
+    """An ONNX graph on a CPU or graphics processor.
 
     Attributes:
-        batch_size: Texts or pairs that one run reads at most: 1 on a CPU.
+        batch_size: The most texts or pairs read in one run; 1 on a CPU.
     """
 
     def __init__(self, entry: ModelEntry, outputs: Sequence[str], *, cuda: bool) -> None:
-        """Verify and load the entry's files; the graph must have these outputs.
-
-        ``cuda`` is whether a graphics processor is used, if there is one.
+        """Verify and load the entry's files, on a graphics processor if there is one and ``cuda``.
 
         Raises:
             ModelError: If a file is missing or altered, or does not fit the entry.
@@ -91,7 +89,7 @@ class GraphModel(ManifestModel):
 
     @property
     def obstacle(self) -> str | None:
-        """Why CUDA was tried and did not serve, at loading or at the last run; None if it did."""
+        """Why CUDA failed, at loading or in the last run; None if it did not or was not tried."""
         return self._session.obstacle
 
 
@@ -126,8 +124,8 @@ class TextEncoder(ManifestModel):
 class BiEncoder(GraphModel, TextEncoder):
     """The sentence encoder of a manifest entry. Safe to share between threads.
 
-    On a CPU each text is one run at its own length, so its vectors depend on nothing else. On a
-    graphics processor texts of like length are read together, and the last digits may.
+    On a CPU each text is read alone, so its vectors depend on nothing else. On a graphics processor
+    texts of similar length are read together, and the last digits may vary.
     """
 
     ROLE = "embedder"
@@ -161,12 +159,12 @@ class BiEncoder(GraphModel, TextEncoder):
         return self._idf[token_ids]
 
     def _encode(self, texts: Sequence[str], max_tokens: int) -> list[Encoding]:
-        read = [self._tokenizer.alone(text, max_tokens) for text in texts]
-        outputs = self._session.read(self._outputs, read)
-        return [self._encoding(own, ids) for own, (ids, _) in zip(outputs, read, strict=True)]
+        inputs = [self._tokenizer.alone(text, max_tokens) for text in texts]
+        results = self._session.read(self._outputs, inputs)
+        return [self._encoding(own, ids) for own, (ids, _) in zip(results, inputs, strict=True)]
 
     def _encoding(self, outputs: Sequence[Floats], ids: Sequence[int]) -> Encoding:
-        """Return the encoding of one text, of outputs with a first axis of 1."""
+        """Return the encoding of one text; outputs have a first axis of 1."""
         pooled = self._pooled(outputs[0], len(ids))
         if not self.token_dim:
             return Encoding(pooled, np.zeros((0, 0), np.float32), np.zeros(0, np.int64))
@@ -207,10 +205,9 @@ class BiEncoder(GraphModel, TextEncoder):
 class CrossEncoder(GraphModel):
     """The reranker of a manifest entry; a `PairScorer`. Safe to share between threads.
 
-    On a CPU one pair per run, at its own length: padding a batch costs more than it saves at this
-    size (12 pairs of 498 tokens in total: 24.9 ms one by one, 35.8 ms together), and a caller with
-    a deadline can stop after any pair. On a graphics processor a batch takes hardly longer than
-    one pair.
+    A CPU reads one pair per run: padding a batch costs more than it saves at this size (12 pairs of
+    498 tokens in total: 24.9 ms one by one, 35.8 ms together), and a caller with a deadline can
+    stop after any pair. On a graphics processor a batch takes hardly longer than one pair.
     """
 
     ROLE = "cross_encoder"
@@ -238,12 +235,12 @@ class CrossEncoder(GraphModel):
         """
         pairs = [self._pair(question, memory) for memory in memories]
         logits = [logits for (logits,) in self._session.read(self._outputs, pairs)]
-        for one in logits:
-            if one.size != 1:
+        for logit in logits:
+            if logit.size != 1:
                 raise ModelError(
-                    f"{self._entry.model.path}: returned {one.size} scores for a pair, expected 1"
+                    f"{self._entry.model.path}: returned {logit.size} scores for a pair, expected 1"
                 )
-        return [float(one.item()) for one in logits]
+        return [float(logit.item()) for logit in logits]
 
     def count_tokens(self, question: str, memory: str) -> int:
         """Count the tokens that `score` would read, special tokens included."""

@@ -1,9 +1,8 @@
-"""Entity provenance: which entities remain after an erasure, and under which names.
+"""Entity provenance: update the entities that an erasure affects.
 
-An entity becomes known because somebody is an author, because a relation names it, or, for a
-person of the household, because a text mentions them. It is deleted once nothing that is left makes
-it known. Where what is left would have given it another name, *Fahim* rather than *Fahim Khan*, it
-is derived again from that.
+Authors, relations and, for people of the household, mentions in texts create an entity. It is
+deleted once its last source is erased. If the remaining sources give it another name, *Fahim*
+rather than *Fahim Khan*, it is derived from them again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from family_recall.store.versions import Criteria, Version
 
 
 def entities_of_superseded(writing: WriteTransaction, versions: Iterable[Version]) -> set[int]:
-    """Find the entities that superseded versions name; mentions list those of current ones."""
+    """Find the entities that superseded versions name; the mention table has current ones only."""
     entities: set[int] = set()
     by_alias: dict[int, dict[str, int]] = {}
     for version in versions:
@@ -37,7 +36,7 @@ def entities_of_superseded(writing: WriteTransaction, versions: Iterable[Version
 
 
 def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
-    """Delete or rename entities of which some source was erased."""
+    """Delete or rename entities that lost a source."""
     for entity in sorted(entities, reverse=True):
         stored = writing.entities.name_of(entity)
         if stored is None:
@@ -45,7 +44,7 @@ def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Colle
         name, person = stored
         sharing = writing.entities.sharing_aliases(entity)
         if len(sharing) > 1:
-            # Another entity with one of its names may be that because this one was known first.
+            # The order in which entities were found decided which of them got a shared name.
             _derive_in_partition(indexer, writing, sharing)
         elif person is not None:
             if not writing.entities.is_referenced(entity) and not _in_superseded(writing, entity):
@@ -57,20 +56,20 @@ def update_entities(indexer: Indexer, writing: WriteTransaction, entities: Colle
 
 
 def derive_again(indexer: Indexer, writing: WriteTransaction, entities: Collection[int]) -> None:
-    """Derive entities again from what is left, with all that share a name with one of them."""
+    """Derive entities again, with all that share a name with one of them."""
     by_partition: dict[int, set[int]] = {}
     for entity in entities:
         if writing.entities.name_of(entity) is not None:
             sharing = writing.entities.sharing_aliases(entity)
             by_partition.setdefault(partition_of(entity), set()).update(sharing)
-    for together in by_partition.values():
-        _derive_in_partition(indexer, writing, together)
+    for in_partition in by_partition.values():
+        _derive_in_partition(indexer, writing, in_partition)
 
 
 def restore_relations(
     indexer: Indexer, writing: WriteTransaction, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write relations again that were erased with their evidence."""
+    """Restore relations that were erased with their evidence."""
     for row in rows:
         partition = partition_of(row["subject"])
         names = [row["subject_name"], row["object_name"]]
@@ -82,7 +81,7 @@ def restore_relations(
 
 
 def _names_by_age(writing: WriteTransaction, entity: int) -> list[str]:
-    """List the names, as written, by which an entity is known, the earliest first."""
+    """List the names of an entity as written, the earliest first."""
     aliases = writing.entities.aliases_of(entity)
     names = list(writing.entities.author_names(entity))
     for relation in writing.relations.rows([entity]):
@@ -110,9 +109,9 @@ def _names_any(version: Version, aliases: frozenset[str]) -> bool:
 def _derive_in_partition(
     indexer: Indexer, writing: WriteTransaction, entities: Collection[int]
 ) -> None:
-    """Delete entities of one partition, and derive them from what is left in the order it came.
+    """Delete entities of one partition, and derive them from their sources in recorded order.
 
-    Superseded versions make names known too, though nothing is linked to them.
+    Superseded versions are sources too, though no mentions link to them.
     """
     partition = partition_of(next(iter(entities)))
     space_id = writing.household.space_of(partition)
@@ -144,7 +143,7 @@ def _derive_in_partition(
             writing.relations.move(source.no, *ends)
             moved.append(ends)
         else:
-            # An entity derived above was linked to this memory, which came after it.
+            # The entity derived above was linked to this later memory already.
             writing.entities.remove_mentions(source.id, aliases)
             linker.link(source.id, space_id, source.author, source.text, mention=not source.past)
         writing.edge_buffer.flush()

@@ -1,4 +1,4 @@
-"""Forgets memories: erases them in one transaction, then their bytes, and returns a receipt."""
+"""Forget memories: erase them in one transaction, then clean their bytes from the file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from family_recall.errors import (
     UnknownMemoryError,
 )
 from family_recall.forget import entity_provenance, person_removal
-from family_recall.forget.person_removal import Leaving
+from family_recall.forget.person_removal import Removal
 from family_recall.forget.selection import (
     Choice,
     choose,
@@ -49,7 +49,7 @@ from family_recall.types.erasure import (
 )
 
 RETENTION = "retention"
-"""What a receipt has as its criterion if a retention rule chose."""
+"""The criterion in receipts of retention rules."""
 
 logger = logging.getLogger("family_recall")
 
@@ -69,11 +69,11 @@ class Forgetter:
         *,
         wall_s: float,
     ) -> ForgetPlan:
-        """Return what would be forgotten, and the token that confirms it; nothing is changed."""
+        """Return what would be forgotten, with a token to confirm it; change nothing."""
         with self.store.reading() as tables:
-            who = rights_of(tables.household, person_id, wall_s=wall_s)
-            choice = choose(tables, selection, who, self.store.zone, answered)
-            return plan(tables, choice, token_for(who.person_id, choice), who.hidden)
+            rights = rights_of(tables.household, person_id, wall_s=wall_s)
+            choice = choose(tables, selection, rights, self.store.zone, answered)
+            return plan(tables, choice, token_for(rights.person_id, choice), rights.hidden)
 
     def forget(
         self,
@@ -85,22 +85,22 @@ class Forgetter:
         undo_for: dt.timedelta | None,
         wall_s: float,
     ) -> Receipt:
-        """Forget what is selected: all of it, or nothing; see ``home.forget``."""
+        """Forget all that is selected, or nothing; see ``home.forget``."""
         until_s = _trash_until_s(undo_for, wall_s)
         with self.store.writing() as writing:
-            who = rights_of(writing.household, person_id, wall_s=wall_s)
-            choice = choose(writing, selection, who, self.store.zone, answered)
+            rights = rights_of(writing.household, person_id, wall_s=wall_s)
+            choice = choose(writing, selection, rights, self.store.zone, answered)
             _check_rights(selection, choice)
-            expected = token_for(who.person_id, choice)
+            expected = token_for(rights.person_id, choice)
             by_id_alone = selection.criteria == ("doc_ids",)
             _check_token(choice, token, expected, by_id_alone=by_id_alone)
             erased = self._erase(
-                writing, choice, who.person_id, selection.criteria, until_s, wall_s
+                writing, choice, rights.person_id, selection.criteria, until_s, wall_s
             )
         return self._cleaned(*erased, wall_s)
 
     def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
-        """Forget what a source wrote, under one id if one is given."""
+        """Forget the memories of a source, or one of them."""
         with self.store.writing() as writing:
             choice = of_source(writing, source, doc_id)
             if not choice.versions:
@@ -110,41 +110,43 @@ class Forgetter:
         return self._cleaned(*erased, wall_s)
 
     def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:
-        """Return what removing a person would come to; nothing is changed."""
+        """Return what removing a person would do; change nothing."""
         with self.store.reading() as tables:
-            left = person_removal.leaving(tables, person_id, said, about)
+            removal = person_removal.removal_of(tables, person_id, said, about)
             return RemovalPlan(
                 person_id=person_id,
-                forgotten=plan(tables, left.choice, _removal_token(left), {}),
-                n_said=len({version.memory for version in left.authored}),
-                n_mentioning=len({version.memory for version in left.mentioning}),
-                spaces=left.spaces,
+                forgotten=plan(tables, removal.choice, _removal_token(removal), {}),
+                n_said=len({version.memory for version in removal.authored}),
+                n_mentioning=len({version.memory for version in removal.mentioning}),
+                spaces=removal.spaces,
             )
 
     def remove_person(
         self, person_id: str, said: Said, about: About, *, token: str | None, wall_s: float
     ) -> Receipt:
-        """Remove a person, with what is forgotten of them; see ``home.people.remove``."""
+        """Remove a person; see ``home.people.remove``."""
         with self.store.writing() as writing:
-            left = person_removal.leaving(writing, person_id, said, about)
-            _check_token(left.choice, token, _removal_token(left), by_id_alone=False)
+            removal = person_removal.removal_of(writing, person_id, said, about)
+            _check_token(removal.choice, token, _removal_token(removal), by_id_alone=False)
             criteria = ("person", *(
                 name for name, fate in (("said", said), ("about", about)) if fate == "forget"
             ))  # fmt: skip
-            receipt, runs = self._erase(writing, left.choice, None, criteria, None, wall_s)
-            person_removal.take_out(self.indexer, writing, left, wall_s)
+            receipt, runs = self._erase(writing, removal.choice, None, criteria, None, wall_s)
+            person_removal.remove_person(self.indexer, writing, removal, wall_s)
             Eraser(writing, self.indexer.config.next_weight).clear_copies()
-        names = runs_of_texts((person_id, left.person.name, *left.person.aliases, *left.spaces))
+        names = runs_of_texts(
+            (person_id, removal.person.name, *removal.person.aliases, *removal.spaces)
+        )
         return self._cleaned(receipt, np.union1d(runs, names), wall_s)
 
     def undo(self, receipt_id: str, person_id: str | None, *, wall_s: float) -> int:
-        """Restore what is in the trash; see ``home.erasure.undo``."""
+        """Restore memories from the trash; see ``home.erasure.undo``."""
         with self.store.writing() as writing:
             log = writing.erasure_log
             trash = log.trash(receipt_id)
             receipt = log.receipt(receipt_id)
-            is_theirs = receipt is not None and receipt.person_id == person_id
-            if trash is None or trash[0] <= wall_s or not is_theirs:
+            is_own = receipt is not None and receipt.person_id == person_id
+            if trash is None or trash[0] <= wall_s or not is_own:
                 raise InvalidRequestError(
                     f"the trash holds nothing under the receipt {receipt_id!r} for this person; "
                     "it was forgotten for good, restored, or its time has run out"
@@ -160,17 +162,13 @@ class Forgetter:
         return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
-        """Return what the household's retention rules would forget."""
+        """Return what the retention rules would forget."""
         with self.store.reading() as tables:
             choice = expired(tables, now_s)
             return plan(tables, choice, token_for(RETENTION, choice), {})
 
     def apply_retention(self, now_s: float) -> Receipt | None:
-        """Forget what the retention rules no longer retain, and empty the trash of what is due.
-
-        Returns:
-            The receipt; None if nothing was forgotten.
-        """
+        """Forget expired memories, and delete expired trash; None if nothing was forgotten."""
         with self.store.reading() as tables:
             log = tables.erasure_log
             if log.next_due_s(now_s) > now_s and not log.is_unclean():
@@ -187,7 +185,7 @@ class Forgetter:
         return self._cleaned(*erased, now_s)
 
     def _cleaned(self, receipt: Receipt, runs: Words64, wall_s: float) -> Receipt:
-        """Clean the file of what was erased; what prevents that does not undo the erasure."""
+        """Clean erased bytes from the file; a failure does not undo the erasure."""
         proof = None
         try:
             proof = clean(self.store, wall_s, receipt, runs)
@@ -204,9 +202,9 @@ class Forgetter:
         until_s: float | None,
         wall_s: float,
     ) -> tuple[Receipt, Words64]:
-        """Erase a choice and everything derived from it, and store the receipt.
+        """Erase a choice with everything derived from it, and store the receipt.
 
-        Returns the receipt and the runs of erased bytes, which lie in memory alone.
+        Returns the receipt and the runs of erased bytes, which are held in memory alone.
         """
         eraser = Eraser(writing, self.indexer.config.next_weight)
         rows = eraser.raw_rows(choice.ids) if until_s else []
@@ -239,15 +237,15 @@ class Forgetter:
 def clean(
     store: Store, wall_s: float, receipt: Receipt | None = None, runs: Words64 | None = None
 ) -> Proof | None:
-    """Remove the bytes of what was erased from a file, and record the proof in the receipts.
+    """Clean erased bytes from a file, and record the proof in the receipts.
 
-    The ``runs`` that ``receipt`` erased just now are searched for. Anything else that is not
-    cleaned yet (a reader needed earlier pages, a process was killed, the trash was emptied) has no
-    text to search for any more, so the file is rewritten for it.
+    The ``runs`` that ``receipt`` has just erased are searched for. For earlier erasures that are
+    not cleaned yet (a reader needed earlier pages, a process was killed, the trash was emptied)
+    the text is gone, so the file is rewritten.
 
     Returns:
-        The proof for ``receipt``, or for what was left from before. None where a reader still
-        needs earlier pages, and where nothing was to be cleaned, what is in the trash included.
+        The proof for ``receipt`` or for earlier erasures. None if a reader still needs earlier
+        pages, or nothing is to be cleaned.
     """
     with store.reading() as tables:
         unclean = tables.erasure_log.not_cleaned()
@@ -266,20 +264,19 @@ def clean(
         return None
     with store.writing() as writing:
         for receipt_id in unclean:
-            is_own = receipt_id in own
-            of_receipt = proof if is_own else Proof(proof.at, rewritten=True)
-            writing.erasure_log.set_proof(receipt_id, of_receipt)
+            own_proof = proof if receipt_id in own else Proof(proof.at, rewritten=True)
+            writing.erasure_log.set_proof(receipt_id, own_proof)
         writing.erasure_log.set_rewritten()
     return proof
 
 
 def iso_of(wall_s: float) -> str:
-    """Return a moment as receipts have it."""
+    """Return a moment as ISO 8601 in UTC."""
     return dt.datetime.fromtimestamp(wall_s, dt.UTC).isoformat()
 
 
 def _check_rights(selection: Selection, choice: Choice) -> None:
-    """Refuse a choice that is empty, or somebody else's."""
+    """Refuse a choice that is empty, or that the person may not forget."""
     if not choice.versions and not choice.held_back:
         if selection.criteria == ("doc_ids",):
             ids = " or ".join(map(reprlib.repr, selection.doc_ids))
@@ -292,12 +289,12 @@ def _check_rights(selection: Selection, choice: Choice) -> None:
         )
 
 
-def _removal_token(left: Leaving) -> str:
-    return token_for(f"{left.person.person_id}\0{left.said}\0{left.about}", left.choice)
+def _removal_token(removal: Removal) -> str:
+    return token_for(f"{removal.person.person_id}\0{removal.said}\0{removal.about}", removal.choice)
 
 
 def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alone: bool) -> None:
-    """Refuse a token for another set, and more than one memory without a token or ids."""
+    """Refuse another set's token, and several memories without a token unless chosen by id."""
     if token is not None and token != expected:
         raise UnconfirmedError(
             "the token confirms another set of memories; what is stored has changed since, or "

@@ -1,8 +1,8 @@
-"""Removes a person: what they said stays in their name, stays without an author, or is forgotten.
+"""Remove a person: their memories stay in their name, lose their author, or are forgotten.
 
-What nobody could read without them goes in any case: what lies in private spaces that only they may
-enter, and what is for the guardians of a child who is removed. The names they had are then derived
-from what is left, as if they had never been a person of the household.
+Memories that nobody else could read are always forgotten: those in private spaces that only they
+may enter, and those for the guardians of a removed child. Their entities are then derived again,
+as if they had never been a person of the household.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from family_recall.types.erasure import About, Said
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
-    """What removing a person comes to.
+class Removal:
+    """What removing a person changes.
 
     Args:
-        person: Who is removed.
-        said: What becomes of what they said.
-        about: What becomes of what mentions them.
-        spaces: The private spaces that only they may enter, which go.
-        choice: What is forgotten.
-        authored: What they said and is not forgotten, redacted views too.
-        mentioning: What mentions them and is not forgotten.
-        names: The normalised names that mean them and nobody else here.
-        authors: How they are written as an author.
+        person: The person removed.
+        said: What happens to memories by them.
+        about: What happens to memories that mention them.
+        spaces: Private spaces that only they may enter; they are removed.
+        choice: The memories to forget.
+        authored: Remaining versions by them, redacted views included.
+        mentioning: Remaining versions that mention them.
+        names: Their normalised names that nobody else here has.
+        authors: Their names as author of memories.
     """
 
     person: Person
@@ -49,12 +49,12 @@ class Leaving:
     authors: frozenset[str]
 
 
-def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Leaving:
-    """Decide what removing a person comes to; nothing is changed.
+def removal_of(tables: Transaction, person_id: str, said: Said, about: About) -> Removal:
+    """Decide what removing a person changes.
 
     Raises:
         UnknownPersonError: If there is no such person.
-        InvalidRequestError: If memories are for the guardians of a child who has no other.
+        InvalidRequestError: If they are the only guardian of a child with memories for guardians.
     """
     household = tables.household
     person = household.person(person_id)
@@ -79,42 +79,44 @@ def leaving(tables: Transaction, person_id: str, said: Said, about: About) -> Le
     mentioning = tables.versions.find(None, Criteria(ids=mentions))
     forgotten += authored if said == "forget" else []
     forgotten += mentioning if about == "forget" else []
-    choice = with_versions(tables, [one for one in forgotten if one.view == 0], None)
-    gone = frozenset(choice.ids)
-    return Leaving(
+    choice = with_versions(tables, [version for version in forgotten if version.view == 0], None)
+    erased = frozenset(choice.ids)
+    return Removal(
         person=person,
         said=said,
         about=about,
         spaces=spaces,
         choice=choice,
-        authored=tuple(version for version in authored if version.id not in gone),
-        mentioning=tuple(version for version in mentioning if version.id not in gone),
+        authored=tuple(version for version in authored if version.id not in erased),
+        mentioning=tuple(version for version in mentioning if version.id not in erased),
         names=names,
         authors=frozenset(authors),
     )
 
 
-def take_out(indexer: Indexer, writing: WriteTransaction, left: Leaving, wall_s: float) -> None:
-    """Remove a person whose memories that go are erased, inside the same transaction."""
-    person_id = left.person.person_id
-    authored = [version.id for version in left.authored]
+def remove_person(
+    indexer: Indexer, writing: WriteTransaction, removal: Removal, wall_s: float
+) -> None:
+    """Remove a person, in the transaction that erased their forgotten memories."""
+    person_id = removal.person.person_id
+    authored = [version.id for version in removal.authored]
     entities = writing.entities.of_person(person_id, authored)
-    entities |= entity_provenance.entities_of_superseded(writing, left.authored)
-    if left.about == "forget":
-        entities |= _remove_relations(writing, left.names)
+    entities |= entity_provenance.entities_of_superseded(writing, removal.authored)
+    if removal.about == "forget":
+        entities |= _remove_relations(writing, removal.names)
     writing.feedback.reset(person_id)
     writing.audit.remove("person", person_id, wall_s)
-    writing.erasure_log.remove_person(person_id, left.authors)
-    author = left.person.name if left.said == "keep" else None
+    writing.erasure_log.remove_person(person_id, removal.authors)
+    author = removal.person.name if removal.said == "keep" else None
     people.remove(writing, person_id, authored, author)
-    for space_id in left.spaces:
+    for space_id in removal.spaces:
         writing.audit.remove("space", space_id, wall_s)
         writing.partitions.remove_space(space_id)
     entity_provenance.derive_again(indexer, writing, entities)
 
 
 def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[int]:
-    """Remove the relations that name somebody; returns the entities that they were between."""
+    """Remove the relations that use one of these names; return their entities."""
     ends: set[int] = set()
     for relation in writing.relations.rows():
         if any(normalise(name) in names for name in relation.given_names):
@@ -124,11 +126,11 @@ def _remove_relations(writing: WriteTransaction, names: Collection[str]) -> set[
 
 
 def _check_guardianships(tables: Transaction, person_id: str) -> None:
-    """Refuse to remove the only guardian of a child, if something is stored for guardians."""
+    """Refuse to remove the only guardian of a child with memories for guardians."""
     for child_id, guardians in tables.household.guardians().items():
         if guardians == (person_id,) and child_id != person_id:
             partitions = tables.household.partitions_for_guardians_of(child_id)
-            n = len({one.memory for one in tables.versions.find(partitions, Criteria())})
+            n = len({version.memory for version in tables.versions.find(partitions, Criteria())})
             if n:
                 raise InvalidRequestError(
                     f"{person_id!r} is the only guardian of {child_id!r}, for whose guardians {n} "

@@ -1,4 +1,4 @@
-"""Resolves what a person asks to forget to rows: those to erase, and those not theirs."""
+"""Resolve a request to forget to the rows to erase."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKEN_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Versions to erase, with their redacted views; ``held_back`` counts memories not theirs."""
+    """Versions to erase and their redacted views; ``held_back`` counts memories not theirs."""
 
     versions: tuple[Version, ...]
     views: tuple[Version, ...]
@@ -32,7 +32,7 @@ class Choice:
 
     @property
     def memories(self) -> tuple[tuple[str, str], ...]:
-        """The memories they are versions of, each once, in the order they were recorded."""
+        """The memories of the versions, each once, in recorded order."""
         return tuple(dict.fromkeys(version.memory for version in self.versions))
 
     @property
@@ -48,9 +48,9 @@ def choose(
     zone: dt.tzinfo,
     answered: Collection[tuple[str, str]],
 ) -> Choice:
-    """Resolve a selection, among what somebody can see, to what of it is theirs to erase.
+    """Resolve a selection to the versions that a person sees and may erase.
 
-    ``answered`` are the memories, as (space_id, doc_id), that the selection's query found.
+    ``answered`` are the results of the selection's query, as (space_id, doc_id).
     """
     people = tables.household.people()
     authors = mentioning = None
@@ -75,7 +75,7 @@ def choose(
 
 
 def expired(tables: Transaction, now_s: float) -> Choice:
-    """Resolve what the household's retention rules no longer retain, by whomever it is."""
+    """Choose the memories that have expired by the retention rules."""
     matches: list[Version] = []
     for rule in tables.erasure_log.rules():
         before_s = now_s - rule.keep_days * DAY_S
@@ -86,7 +86,7 @@ def expired(tables: Transaction, now_s: float) -> Choice:
 
 
 def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
-    """Resolve what a source wrote, by whomever, under one id if one is given."""
+    """Choose the memories of a source, or one of them."""
     memories = None if doc_id is None else [(None, doc_id)]
     matches = tables.versions.find(None, Criteria(memories=memories, source=source))
     return with_versions(tables, [match for match in matches if match.view == 0], None)
@@ -95,7 +95,7 @@ def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
 def plan(
     tables: Transaction, choice: Choice, token: str, hidden: Mapping[str, Collection[str]]
 ) -> ForgetPlan:
-    """Describe what would be erased, without the fields ``hidden`` from who asks, by space."""
+    """Describe what would be erased, without the asker's ``hidden`` fields by space."""
     newest = {version.memory: version for version in choice.versions}
     return ForgetPlan(
         doc_ids=tuple(doc_id for _, doc_id in choice.memories),
@@ -111,11 +111,11 @@ def plan(
     )
 
 
-def token_for(asked: str, choice: Choice) -> str:
-    """Return the token that confirms exactly these rows, for who asked for what."""
+def token_for(requester: str, choice: Choice) -> str:
+    """Return the token that confirms exactly these rows for one requester."""
     versions = (*choice.versions, *choice.views)
     rows = sorted((version.id, version.recorded_s) for version in versions)
-    return hashlib.sha256(f"{asked}\0{rows}".encode()).digest()[:_TOKEN_BYTES].hex()
+    return hashlib.sha256(f"{requester}\0{rows}".encode()).digest()[:_TOKEN_BYTES].hex()
 
 
 def _example(version: Version, hidden: Collection[str]) -> ForgetExample:
@@ -131,35 +131,37 @@ def _example(version: Version, hidden: Collection[str]) -> ForgetExample:
 
 
 def with_versions(tables: Transaction, matches: Sequence[Version], rights: Rights | None) -> Choice:
-    """Add to matching versions their earlier versions and views; hold back what is not theirs.
+    """Add earlier versions and views to matches; hold back what the person may not edit.
 
-    A current version goes with all earlier ones, a superseded one alone.
+    A current version is chosen with all earlier ones, a superseded one alone.
     """
-    whole = {match.memory for match in matches if not match.past}
-    single = {(match.memory, match.recorded_s) for match in matches if match.past}
-    memories = whole | {memory for memory, _ in single}
+    current = {match.memory for match in matches if not match.past}
+    superseded = {(match.memory, match.recorded_s) for match in matches if match.past}
+    memories = current | {memory for memory, _ in superseded}
     if not memories:
         return Choice((), (), 0)
     every = tables.versions.find(None, Criteria(memories=memories))
     originals = [version for version in every if version.view == 0]
-    meant = [
+    chosen = [
         version
         for version in originals
-        if version.memory in whole
-        or (version.past and (version.memory, version.recorded_s) in single)
+        if version.memory in current
+        or (version.past and (version.memory, version.recorded_s) in superseded)
     ]
     if rights is not None:
-        meant = [
-            version for version in meant if partition_of(version.id) in rights.unredacted_partitions
+        chosen = [
+            version
+            for version in chosen
+            if partition_of(version.id) in rights.unredacted_partitions
         ]
     erased = [
         version
-        for version in meant
+        for version in chosen
         if rights is None or rights.may_edit(version.space_id, version.author)
     ]
     remaining = {version.memory for version in {*originals} - {*erased}}
     emptied = {version.memory for version in originals} - remaining
-    ended = {version.memory for version in erased if not version.past}
+    erased_current = {version.memory for version in erased if not version.past}
     moments = {(version.memory, version.recorded_s) for version in erased}
     views = [
         version
@@ -167,18 +169,18 @@ def with_versions(tables: Transaction, matches: Sequence[Version], rights: Right
         if version.view != 0
         and (
             version.memory in emptied
-            or (version.memory in ended and not version.past)
+            or (version.memory in erased_current and not version.past)
             or (version.past and (version.memory, version.recorded_s) in moments)
         )
     ]
-    held_back = {version.memory for version in meant} - {version.memory for version in erased}
+    held_back = {version.memory for version in chosen} - {version.memory for version in erased}
     return Choice(tuple(erased), tuple(views), len(held_back))
 
 
 def _memories(
     selection: Selection, answered: Collection[tuple[str, str]]
 ) -> set[tuple[str | None, str]] | None:
-    """Return the memories that ids and query select together; None if there is neither."""
+    """Return the memories that ids and query select; None without either."""
     if not selection.doc_ids and selection.query is None:
         return None
     if selection.query is None:
@@ -190,7 +192,7 @@ def _memories(
 def authors_of(
     tables: Transaction, person_id: str, names: Collection[str], partitions: Collection[int]
 ) -> set[str]:
-    """Return how a person is written as an author: by their id, or by one of some names."""
+    """Return the authors, as written, that are a person's id or one of their names."""
     return {
         author
         for author in tables.versions.authors(partitions)
@@ -201,7 +203,7 @@ def authors_of(
 def _mentioning(
     tables: Transaction, person_id: str, names: Collection[str], partitions: Collection[int]
 ) -> set[int]:
-    """Return the versions that mention a person; superseded ones are read for their names."""
+    """Return the versions that mention a person; superseded texts are searched for names."""
     superseded = (
         version for partition in partitions for version in tables.versions.superseded(partition)
     )

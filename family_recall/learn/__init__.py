@@ -1,4 +1,4 @@
-"""Learning from feedback: ranking weights of one's own, bounded and reversible."""
+"""Learning from feedback: personal ranking weights, bounded and reversible."""
 
 from family_recall.learn.learner import Feedback, Learner, Learning, learning_of
 from family_recall.learn.samples import why_not_learnable

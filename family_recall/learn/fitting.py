@@ -1,6 +1,6 @@
-"""Fits bounded ratios of the shipped weights to feedback, and measures whether they rank better.
+"""Fit bounded ratios of the shipped weights to feedback, and measure whether they rank better.
 
-There is no clock and no randomness in it.
+Deterministic: no clock, no randomness.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from family_recall.recall.ranking.profiles import (
 from family_recall.types.records import Record
 
 SHARPNESS = 10.0
-"""A lead of a tenth of a score is odds of e to one that the leader is preferred."""
+"""A lead of 0.1 in score means odds of e to 1 that the leader is preferred."""
 
 PULL = 8.0
-"""How much the shipped weights count, in feedback: doubling one weight costs half as many."""
+"""Strength of the shipped weights, in units of feedback: doubling one weight costs half of it."""
 
 SPLITS = 5
-"""Cross-validation: every fifth question is held out of a fit, in turn."""
+"""Folds of the cross-validation, by question."""
 
 MIN_QUESTIONS = 10
-"""Questions with feedback before a first step: two a split."""
+"""Questions with feedback before a first step: two per fold."""
 
 _STEPS = 30
 _KEEP_SCALE = 1e4
 
 
 def fit_ratios(pairs: Pairs) -> Doubles:
-    """Fit what each shipped weight is multiplied by: shape (f,), 1 where nothing was learned.
+    """Fit the ratio for each shipped weight: shape (f,), 1 where nothing was learned.
 
     Minimises ``Σ ω·log(1 + e^(−10·d·r)) + PULL/2·Σ(r − 1)²`` over the ratios r by Newton's method,
     d being a pair's difference in weighted features, so that ``d·r`` is its difference in score.
-    The first results' mean score is held where it was, since confidence is read off it. Then each
-    ratio is brought into its bounds, and all of them into the distance allowed.
+    The mean score of first results is held constant, since confidence depends on it. Ratios are
+    then clipped to their bounds and scaled to the distance allowed.
 
     Source: Burges et al., *Learning to rank using gradient descent* (RankNet), ICML 2005,
     doi:10.1145/1102351.1102363.
@@ -64,7 +64,7 @@ def fit_ratios(pairs: Pairs) -> Doubles:
 
 
 def bounded(moved: Doubles) -> Doubles:
-    """Return ratios within bounds and distance, from how far each moved from 1."""
+    """Return ratios within bounds and distance, given their differences from 1."""
     inside = np.clip(np.nan_to_num(moved), SMALLEST_RATIO - 1.0, LARGEST_RATIO - 1.0)
     distance = float(np.linalg.norm(inside))
     ratios: Doubles = 1.0 + inside * min(1.0, LARGEST_DISTANCE / max(distance, 1e-12))
@@ -80,7 +80,7 @@ def pairwise_loss(pairs: Pairs, ratios: Doubles) -> float:
 
 
 def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
-    """Return the weighted share of pairs in the preferred order, ties half; 1.0 for none."""
+    """Return the weighted share of pairs in the preferred order; ties count half; 1.0 for none."""
     if not len(pairs):
         return 1.0
     right = (np.sign(pairs.differences @ ratios) + 1.0) / 2.0
@@ -90,10 +90,10 @@ def pairwise_accuracy(pairs: Pairs, ratios: Doubles) -> float:
 class Guard(Record, frozen=True):
     """How a step ranks the feedback it was fitted to.
 
-    ``held_out_*`` are over questions that the fit had not seen, by the shipped weights and by
-    those fitted without them; ``replay_*`` over all feedback, by the weights so far and by those
-    of the step. Accuracy is the share of preferences in the right order, loss the mean logistic
-    one. The step is ``kept`` where no accuracy got worse and each loss better.
+    ``held_out_*`` are cross-validated, with the shipped and the fitted weights; ``replay_*`` are
+    over all feedback, with the weights before and after the step. Accuracy is the share of
+    preferences in the right order, loss the mean logistic loss. The step is ``kept`` if no
+    accuracy fell and each loss fell.
     """
 
     kept: bool
@@ -112,7 +112,7 @@ class Guard(Record, frozen=True):
 def replay(pairs: Pairs, before: Doubles, step: Doubles) -> Guard:
     """Measure a step on all feedback, and its fit on held-out questions.
 
-    ``before`` and ``step`` are ratios (f,): of the weights so far, and of the step.
+    ``before`` and ``step`` are ratios (f,), before and after the step.
     """
     shipped = np.ones_like(before)
     splits = pairs.questions % SPLITS

@@ -1,4 +1,4 @@
-"""Records feedback, and learns one person's bounded and reversible weights from it."""
+"""Record feedback, and learn a person's bounded and reversible weights from it."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _DOUBTED = "it counts a little against what ranked it there; its place stays"
 
 
 class Feedback(Record, frozen=True):
-    """What became of feedback: whether it was kept, whether weights changed, and why not.
+    """The outcome of feedback: whether it was stored, whether weights changed, and why not.
 
-    ``effect`` says in a sentence what is different from now on; empty where nothing was kept.
+    ``effect`` says in a sentence what changes from now on; empty if nothing was stored.
     """
 
     kept: bool
@@ -54,8 +54,8 @@ class Feedback(Record, frozen=True):
 class Learning(Record, frozen=True):
     """What was learned from one person's feedback.
 
-    ``weights`` by feature, (shipped, now); the same two where nothing was learned.
-    ``samples`` counts the entries on file; ``guard`` has the figures of the last replay.
+    ``weights`` has (shipped, current) by feature. ``samples`` counts the stored entries; ``guard``
+    has the figures of the last replay.
     """
 
     person_id: str
@@ -109,18 +109,18 @@ class Learner:
         """Record feedback and learn from all of that person's, in one transaction.
 
         Args:
-            answer: What was shown.
-            doc_id: The memory that the feedback is on.
+            answer: The answer that was shown.
+            doc_id: The memory.
             outranked: Its rank and contributions, if it is not among the results.
-            ctx: Who gives feedback, and from where.
+            ctx: Who gives feedback, in which space.
             accepted: Whether it was right.
             weight: In (0, 1].
             wall_s: The real time, by which grants expire.
 
         Raises:
-            InvalidRequestError: If nobody in particular gives it, or the weight is out of range.
+            InvalidRequestError: If ``ctx`` names no person, or the weight is out of range.
             UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If person, space or memory
-                is not there, or not for this person.
+                does not exist, or the person may not see it.
         """
         person_id = ctx.person_id
         if person_id is None:
@@ -134,8 +134,8 @@ class Learner:
         why = why_not_learnable(answer, shipped.weights)
         with self.store.snapshot() as snapshot:
             asked = sketch_of(answer.query_text, snapshot, self.models.static())
-        is_told_whole = answer.strategy == "TIMELINE" or answer.completeness is not None
-        rejected = _LEFT_OUT if why is not None and is_told_whole else _REJECTED
+        is_list = answer.strategy == "TIMELINE" or answer.completeness is not None
+        rejected = _LEFT_OUT if why is not None and is_list else _REJECTED
         effect = _ACCEPTED if accepted else rejected if weight == 1.0 else _DOUBTED
         with self.store.writing() as writing:
             log = writing.feedback
@@ -181,10 +181,10 @@ def _learn(
 def fit_step(
     log: Sequence[FeedbackEntry], shipped: Profile, before: LearningStep | None
 ) -> tuple[Guard | None, LearningStep | None]:
-    """Fit a person's weights to their feedback; None if nothing changes.
+    """Fit a person's weights to their feedback; the step is None if nothing changes.
 
-    The fit starts from what is shipped, so the same feedback gives the same step, and an entry
-    that is deleted leaves no trace in the next one. The guard is None if it is too early.
+    The fit starts from the shipped weights, so the same feedback gives the same step, and a
+    deleted entry leaves no trace in the next one. The guard is None if there is too little.
     """
     pairs = pairs_of(log, shipped.weights)
     if len(np.unique(pairs.questions)) < MIN_QUESTIONS:
@@ -208,10 +208,7 @@ def fit_step(
 
 
 def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -> None:
-    """Drop every step of some people whose feedback was erased, and fit one from what is left.
-
-    None is made where that is too little, and the shipped weights rank again.
-    """
+    """Refit people who lost feedback; with too little left, the shipped weights rank again."""
     for person_id in sorted(people):
         last = writing.feedback.drop_steps(person_id)
         if last is not None:
@@ -230,10 +227,10 @@ def _shown(
     scope: Scope,
     shipped: Profile,
 ) -> tuple[tuple[ShownResult, ...], int]:
-    """Return the results in scope that were shown, and the row id of the one with feedback.
+    """Return the shown results in scope, and the row id of the one with feedback.
 
     Raises:
-        UnknownMemoryError: If that one is not there now, or not for this person.
+        UnknownMemoryError: If the person sees no such memory now.
     """
     memory: int | None = None
     shown: list[ShownResult] = []

@@ -1,4 +1,4 @@
-"""Samples to learn from: an answer with feedback as numbers to store, and stored ones as arrays."""
+"""Convert answers with feedback to stored numbers, and stored feedback to training pairs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from family_recall.store.feedback import FeedbackEntry
 from family_recall.types import Answer, Contribution, FloatArray
 
 SHOWN = 10
-"""Results of an answer that count as seen; the one with feedback counts at any rank."""
+"""Results of an answer that count as seen, besides the one with feedback."""
 
 REJECTED_SHARE = 0.25
-"""Of an acceptance: one wrong result says little of the others, each of which may be wrong too."""
+"""Weight of a rejection relative to an acceptance: the other results may be wrong too."""
 
 Doubles = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -23,12 +23,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Pairs of results of which the first was preferred.
+    """Pairs of a preferred result and another.
 
-    ``differences`` (p, f) are its features less the other's, times the shipped weights;
-    ``weights`` (p,) add up to each question's; ``questions`` (p,) number the questions in the
-    order of their first feedback; ``means`` (f,) are the first results' mean features, weighted
-    alike.
+    ``differences`` (p, f) are the preferred features minus the other's, times the shipped
+    weights. ``weights`` (p,) divide the weight of each entry. ``questions`` (p,) number the
+    questions in the order of their first feedback. ``means`` (f,) are the mean weighted features
+    of first results.
     """
 
     differences: Doubles
@@ -40,18 +40,16 @@ class Pairs:
         """Count the pairs."""
         return len(self.weights)
 
-    def of(self, chosen: npt.NDArray[np.bool_]) -> Pairs:
-        """Return some of the pairs."""
-        return Pairs(
-            self.differences[chosen], self.weights[chosen], self.questions[chosen], self.means
-        )
+    def of(self, mask: npt.NDArray[np.bool_]) -> Pairs:
+        """Return the pairs that a mask selects."""
+        return Pairs(self.differences[mask], self.weights[mask], self.questions[mask], self.means)
 
 
 def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | None:
-    """Return why nothing can be learned from an answer; None if something can.
+    """Return why an answer cannot be learned from; None if it can.
 
-    The fast path for identifiers, the opening of a conversation and other profiles rank by
-    features or weights that are not learned; a timeline is not ordered by score.
+    Identifiers, openings and other profiles rank by features or weights that are not learned; a
+    timeline is not ordered by score.
     """
     if answer.profile != "default":
         return f"the answer was ranked by the profile {answer.profile}, and only default learns"
@@ -68,16 +66,16 @@ def why_not_learnable(answer: Answer, weights: Mapping[str, float]) -> str | Non
 def feature_values(
     contributions: Sequence[Contribution], weights: Mapping[str, float]
 ) -> FloatArray:
-    """Return the values (f,) whose product with the weights is the score.
+    """Return the feature values (f,) whose product with the weights is the score.
 
-    What stands in for the transformer's vectors weighs as much as they together, and so counts
-    for both (see ``features.weight_of``).
+    The substitute for the transformer's vectors counts for both of their features (see
+    ``features.weight_of``).
     """
     values = {part.feature: part.value for part in contributions}
-    instead = sum(values.get(name, 0.0) for name in ("pending", "static") if name not in weights)
+    substitute = sum(values.get(name, 0.0) for name in ("pending", "static") if name not in weights)
     return np.array(
         [
-            values.get(name, 0.0) + instead * (name in {"cosine", "maxsim"})
+            values.get(name, 0.0) + substitute * (name in {"cosine", "maxsim"})
             for name in weights
         ],
         np.float32,
@@ -85,12 +83,12 @@ def feature_values(
 
 
 def pairs_of(log: Sequence[FeedbackEntry], shipped: Mapping[str, float]) -> Pairs:
-    """Turn feedback into preferences; the last entry on one result of one question counts.
+    """Turn feedback into pairs; the last entry on a result of a question counts.
 
-    An accepted result is preferred to every one shown beside it that was not accepted. What was
-    shown beside a rejected one is preferred to it, and counts a quarter unless it was accepted.
-    Results below the accepted one count like those above: with those above alone, wrong feedback
-    would always teach that the order is wrong.
+    An accepted result is preferred to every other result that was not accepted. All others are
+    preferred to a rejected one, with a quarter of the weight unless they were accepted. Results
+    below an accepted one count like those above: with those above alone, wrong feedback would
+    always teach that the order is wrong.
     """
     accepted = {(entry.question, entry.memory): entry.accepted for entry in log}
     questions_in_order = dict.fromkeys(entry.question for entry in log)
