@@ -37,19 +37,19 @@ NAMES = {person.person_id: person.name for person in PEOPLE}
 
 
 def run(out: TextIO, *, explain: bool = False) -> None:
-    """Store the household in a temporary file, ask every question, and write the answers.
+    """Ask every question of the demo household, and write the answers.
 
-    With ``explain`` each result has its reasons, and the stages their times. The text is the same
-    every time, except for times and what a budget of 2 ms allows.
+    ``explain`` adds score terms and stage times. Only times and the answer within 2 ms vary.
     """
     with furnished() as path:
-        answered = ask(path)
-        lines = [*introduction(), *(line for s, a in answered for line in screen(s, a, explain))]
+        lines = list(introduction())
+        for scene, answer in ask(path):
+            lines += screen(scene, answer, explain)
         out.write("\n".join(lines) + "\n")
 
 
 def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
-    """Ask the questions in order, each with its answer."""
+    """Yield every question with its answer, in order."""
     no_models = path.parent / "no models here"
     with FamilyRecall.open(path) as home, FamilyRecall.open(path, models=no_models) as bare:
         home.warmup()
@@ -59,7 +59,7 @@ def ask(path: Path) -> Iterator[tuple[Scene, Answer]]:
 
 
 def ask_own(question: str, person_id: str | None, out: TextIO) -> None:
-    """Ask the household a question of one's own, on its own day, and write the answer.
+    """Ask the demo household another question, and write the answer.
 
     Raises:
         UnknownPersonError: If there is no such person.
@@ -72,7 +72,7 @@ def ask_own(question: str, person_id: str | None, out: TextIO) -> None:
 
 @contextlib.contextmanager
 def furnished() -> Iterator[Path]:
-    """Store the household in a temporary file, which is deleted at the end."""
+    """Store the demo household in a temporary file; yield its path."""
     with tempfile.TemporaryDirectory(prefix="family_recall_demo_") as scratch:
         path = Path(scratch) / "family.db"
         with FamilyRecall.open(path, timezone=TIMEZONE) as home:
@@ -90,7 +90,7 @@ def introduction() -> Iterator[str]:
 
 
 def screen(scene: Scene, answer: Answer, explain: bool = False) -> Iterator[str]:
-    """Yield the lines of one question: who asks, the answer, how long it took, what to look for."""
+    """Yield a question, its answer, its time, and what to look for, as lines."""
     asker = f"{NAMES[scene.person_id]}, in {scene.space_id or 'every space open to them'}"
     as_of = f", as of {scene.as_of:%d %B %Y}" if scene.as_of else ""
     profile = "" if scene.profile == "default" else f", profile {scene.profile}"
@@ -106,11 +106,11 @@ def screen(scene: Scene, answer: Answer, explain: bool = False) -> Iterator[str]
 
 
 def _time(scene: Scene, answer: Answer) -> str:
-    """Return how long the answer took and, where that is more than was allowed, why."""
-    took = f"{answer.used_time_ms:.1f} ms"
+    """Compare the time of an answer with its budget."""
+    used, budget = f"{answer.used_time_ms:.1f} ms", f"{scene.time_budget_ms:,.0f} ms"
     if answer.used_time_ms <= scene.time_budget_ms:
-        return f"It took {took}; {scene.time_budget_ms:,.0f} ms were allowed."
-    return f"It took {took} and not {scene.time_budget_ms:,.0f} ms: words are searched in any case."
+        return f"It took {used}; {budget} were allowed."
+    return f"It took {used} and not {budget}: words are searched in any case."
 
 
 def _wrapped(text: str, first: str, later: str) -> list[str]:

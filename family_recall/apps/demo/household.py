@@ -1,4 +1,4 @@
-"""The household of the demo, two years with the Nairs of Bengaluru, and nine questions to it.
+"""The demo household: two years of the Nairs of Bengaluru, and nine questions.
 
 Rajesh and Priya live with Arjun (14), Mira (8) and a dog called Biscuit. Priya's mother Kamala is
 *Paati* to the children and lives in Chennai. Priya's brother is Vikram, whose wife Leela no memory
@@ -52,26 +52,21 @@ KINSHIP = (
     Relation("Vikram", "brother of", "Priya", HOME),
     Relation("Leela", "married to", "Vikram", HOME),
 )
-"""Relations that are stored without evidence."""
+"""Relations without evidence."""
 
 STATED = (
     Relation("Rajesh", "plans vacation with", "Priya", HOME, evidence=("march-1", "goa-1")),
     Relation("Leela", "lives in", "Pune", HOME, evidence=("kothrud",)),
 )
-"""Relations that memories are the evidence of."""
+"""Relations with memories as evidence."""
 
 
-def read_memories() -> tuple[Memory, ...]:
-    """Read ``memories.jsonl``, one memory a line."""
-    text = resources.files("family_recall.apps.demo").joinpath("memories.jsonl").read_text("utf-8")
-    return tuple(Memory.from_json(json.loads(line)) for line in text.splitlines())
-
-
-MEMORIES = read_memories()
+_LINES = resources.files("family_recall.apps.demo").joinpath("memories.jsonl").read_text("utf-8")
+MEMORIES = tuple(Memory.from_json(json.loads(line)) for line in _LINES.splitlines())
 
 
 def move_in(home: FamilyRecall) -> None:
-    """Store the whole household: people, spaces, grants, relations and memories."""
+    """Store the people, spaces, grants, relations and memories."""
     for person in PEOPLE:
         home.people.add(person)
     for space in SPACES:
@@ -86,13 +81,13 @@ def move_in(home: FamilyRecall) -> None:
 
 
 AMPLE_MS = 2_000.0
-"""Enough time for every stage on a slow machine, so that answers repeat."""
+"""Enough time for all stages on a slow machine, so that answers repeat."""
 SHORT_MS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One question, who asks it where, and what to look for in the answer."""
+    """A question, its context, and what to look for in the answer."""
 
     title: str
     look_for: str
@@ -105,7 +100,7 @@ class Scene:
     with_models: bool = True
 
     def ctx(self) -> RecallContext:
-        """Return the context of the question; the demo's clock is fixed."""
+        """Return the context of the question, at the demo's fixed time."""
         return RecallContext(
             person_id=self.person_id,
             space_id=self.space_id,

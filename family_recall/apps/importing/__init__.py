@@ -1,7 +1,4 @@
-"""Files that a family has, read as drafts of memories: chats, calendars, contacts, notes, mail.
-
-Which format a file has, what reads it, and what its source is called.
-"""
+"""Read files as drafts of memories: chats, calendars, contacts, notes, tables and mail."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from family_recall.types.fields import MAX_TEXT_CHARS
 __all__ = ["Draft", "LeftOut", "ReadSettings", "Reading", "format_of", "read", "source_name"]
 
 MAX_KEY_CHARS = 500
-"""A longer key is replaced by a digest: with its source it is an id, of at most 1,000."""
+"""Longer keys are replaced by a digest: source and key form an id of at most 1,000."""
 
 TOO_LONG, REPEATED = "texts of more than 1,000,000 characters", "what is there twice"
 
@@ -54,7 +51,7 @@ _EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
 
 
 def format_of(path: Path) -> Format | None:
-    """Return a file's format, by its suffix, or by how it begins; None for none of these."""
+    """Return a file's format, by its suffix or its beginning; None for an unknown one."""
     if path.is_dir():
         return "mbox" if (path / "mbox").is_file() else "markdown"
     if by_suffix := _BY_SUFFIX.get(path.suffix.lower()):
@@ -75,10 +72,10 @@ def format_of(path: Path) -> Format | None:
 
 
 def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
-    """Read a file, or a folder of notes, as a whole.
+    """Read a file, or a folder of notes.
 
     Raises:
-        DatasetError: If it is not of that format, or anything of it cannot be read.
+        DatasetError: If it has another format, or a part of it cannot be read.
     """
     if file_format == "markdown":
         reading = read_notes(path, settings)
@@ -92,24 +89,24 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
 
 
 def source_name(path: Path, file_format: Format) -> str:
-    """Return what a file's source is called, unless that is said: format and name.
+    """Return the default name of a file's source: its format and name.
 
-    A second download of it, ``chat (1).txt``, has the name of the first, a chat the name of who is
-    in it. iOS calls every chat ``_chat.txt``: its folder's name counts.
+    The number of a second download, ``chat (1).txt``, is left out. A WhatsApp chat is named after
+    its members. iOS names every chat ``_chat.txt``; it gets the name of its folder.
 
     >>> source_name(Path("Downloads/WhatsApp Chat with Tom (1).txt"), "whatsapp")
     'whatsapp:Tom'
     """
-    whole = path.resolve()
-    stem = whole.name if whole.is_dir() else whole.stem
-    if stem == "_chat" and whole.parent.name:
-        stem = whole.parent.name
+    path = path.resolve()
+    stem = path.name if path.is_dir() else path.stem
+    if stem == "_chat" and path.parent.name:
+        stem = path.parent.name
     name = _EXPORTED_CHAT.sub("", _COPY.sub("", stem), count=1)
     return f"{file_format}:{name or stem}"
 
 
 def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:
-    """Yield the drafts that can be memories, each key once."""
+    """Yield drafts with unique keys of bounded length; leave out others."""
     seen: set[str] = set()
     for draft in reading.drafts:
         key = draft.key if len(draft.key) <= MAX_KEY_CHARS else digest(draft.key)

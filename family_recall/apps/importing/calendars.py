@@ -1,4 +1,4 @@
-"""iCalendar files: each event a draft, a repeated one its occurrences around now."""
+"""iCalendar files: each event, or each occurrence of a repeated event around now, is a draft."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     import icalendar
 
 SHOWN_BEFORE, SHOWN_AFTER = dt.timedelta(days=30), dt.timedelta(days=92)
-"""Occurrences of a repeated event are stored from so long before now to so long after."""
+"""The window around now in which occurrences of a repeated event are stored."""
 
 NEXT_WITHIN = dt.timedelta(days=366)
-"""If there are none, the next within this time is: of a birthday, say."""
+"""Where the window has none, the next occurrence within this time is stored."""
 
 MAX_OCCURRENCES = 60
-"""An event with more occurrences than these, or none, is stored once, with its rule in words."""
+"""An event with more occurrences, or none, is stored once, with its rule in words."""
 
 CANCELLED, NO_TITLE, NO_DATE = "cancelled events", "events without a title", "events without a date"
 _EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
@@ -46,9 +46,9 @@ _MUST_READ = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECUR
 def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read an iCalendar file (RFC 5545).
 
-    An event's key is its UID, an occurrence's its UID and its moment. Cancelled events are left
-    out. A text names day and hour in the household's zone, where floating times are, too. Past
-    occurrences stay when they are older than those that are read.
+    An event's key is its UID; an occurrence's has its moment, too. Cancelled events are left out.
+    Texts name day and hour in the household's zone, which floating times are in. Past occurrences
+    before the window stay.
     """
     by_uid = defaultdict[str, list["icalendar.Component"]](list)
     zones: list[Any] = []
@@ -58,9 +58,8 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
         for event in calendar.walk("VEVENT"):
             if cancels:
                 event["STATUS"] = "CANCELLED"
-            own = _words(event, "UID")
-            uid = own or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
-            by_uid[uid].append(event)
+            content = digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
+            by_uid[_words(event, "UID") or content].append(event)
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition("@")
@@ -83,8 +82,8 @@ def _calendars(text: str, name: str) -> Sequence[icalendar.Component]:
         calendars: Sequence[icalendar.Component] = parser.Calendar.from_ical(text, multiple=True)
     except Exception as error:  # noqa: BLE001 -- a parser of foreign files raises many kinds
         raise DatasetError(_broken(text, name, str(error))) from None
-    begun = len(re.findall(r"^BEGIN:VCALENDAR[ \t]*$", text, re.MULTILINE | re.IGNORECASE))
-    if not calendars or len(calendars) != begun or any(c.name != "VCALENDAR" for c in calendars):
+    n_begun = len(re.findall(r"^BEGIN:VCALENDAR[ \t]*$", text, re.MULTILINE | re.IGNORECASE))
+    if not calendars or len(calendars) != n_begun or any(c.name != "VCALENDAR" for c in calendars):
         n_lines = text.rstrip("\n").count("\n") + 1
         raise DatasetError(
             f"{name}:{n_lines}: expected BEGIN:VCALENDAR … END:VCALENDAR, got the end of the file; "
@@ -92,16 +91,16 @@ def _calendars(text: str, name: str) -> Sequence[icalendar.Component]:
         )
     for calendar in calendars:
         for event in calendar.walk("VEVENT"):
-            for of, message in event.errors:
-                if of in _MUST_READ:
-                    raise DatasetError(_broken(text, name, message, of))
+            for field, message in event.errors:
+                if field in _MUST_READ:
+                    raise DatasetError(_broken(text, name, message, field or ""))
     return calendars
 
 
 def _single(
     uid: str, events: Sequence[icalendar.Component], where: str, zone: dt.tzinfo
 ) -> Iterator[Draft | LeftOut]:
-    """Yield the newest version of an event, and moved occurrences whose series is not there."""
+    """Yield the newest version of an event, and moved occurrences without their series."""
     newest = {_key(uid, event): event for event in sorted(events, key=_sequence)}
     for key, event in newest.items():
         yield _draft(key, event, where, zone)
@@ -114,7 +113,7 @@ def _repeated(
     where: str,
     settings: ReadSettings,
 ) -> Iterator[Draft | LeftOut]:
-    """Yield the occurrences around now, or the series once, and whatever deviates from its rule."""
+    """Yield the occurrences around now, or the series once, and all moved occurrences."""
     parser, repeats = library("icalendar"), library("recurring_ical_events")
     series = parser.Calendar()
     for part in (*zones, *events):
@@ -149,7 +148,7 @@ def _repeated(
 
 
 def _within_days(event: icalendar.Component) -> bool:
-    """Whether an event is repeated several times a day."""
+    """Whether an event is repeated at intervals of less than a day."""
     rules = event.get("RRULE", [])
     return any(
         str(freq).upper() not in _EVERY
@@ -182,7 +181,7 @@ def _draft(key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = "") ->
 
 
 def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
-    """Return when an event is, in a zone: an end at midnight, of all-day events, is excluded.
+    """Return the time of an event in words; the end of an all-day event is excluded.
 
     >>> when_in_words(dt.date(2026, 3, 10), dt.date(2026, 3, 11), dt.UTC)
     'Tuesday 10 March 2026, all day'
@@ -207,7 +206,7 @@ def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
 
 
 def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
-    """Return a rule such as FREQ=WEEKLY;BYDAY=TU in words; empty where it is too involved.
+    """Return a rule such as FREQ=WEEKLY;BYDAY=TU in words; empty for a complex one.
 
     >>> rule_in_words({"FREQ": ["WEEKLY"], "INTERVAL": [2], "BYDAY": ["TU", "TH"]}, dt.UTC)
     'every 2 weeks on Tuesday and Thursday'
@@ -223,8 +222,8 @@ def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
     words = f"every {every}" if interval == 1 else f"every {interval} {every}s"
     days = [_weekday(str(day)) for day in rule.get("BYDAY", ())]
     if days and all(days):
-        *most, last = days
-        words += f" on {', '.join(most)} and {last}" if most else f" on {last}"
+        *others, last = days
+        words += f" on {', '.join(others)} and {last}" if others else f" on {last}"
     if until := rule.get("UNTIL"):
         words += f" until {_day(_local(until[0], zone))}"
     if count := rule.get("COUNT"):
@@ -254,7 +253,7 @@ def _end_of(event: icalendar.Component, start: dt.date) -> dt.date | None:
 
 
 def _local(moment: dt.date, zone: dt.tzinfo) -> dt.datetime:
-    """Return a moment in a zone; a day's, and one without a zone, naive: it is there already."""
+    """Return a moment in a zone; a day or a floating time stays naive."""
     if not isinstance(moment, dt.datetime):
         return dt.datetime.combine(moment, dt.time())
     return moment if moment.tzinfo is None else moment.astimezone(zone)
@@ -264,9 +263,9 @@ def _day(day: dt.date) -> str:
     return f"{day:%A} {day.day} {day:%B %Y}"
 
 
-def _key(uid: str, event: icalendar.Component, otherwise: dt.date | None = None) -> str:
-    """Return the key of an event: of one occurrence, the moment at which its rule puts it, too."""
-    moment = _date(event, "RECURRENCE-ID") or otherwise
+def _key(uid: str, event: icalendar.Component, start: dt.date | None = None) -> str:
+    """Return the key of an event; an occurrence's has its original start."""
+    moment = _date(event, "RECURRENCE-ID") or start
     if moment is None:
         return uid
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
@@ -286,15 +285,15 @@ def _sequence(event: icalendar.Component) -> int:
 
 
 def _line_of(text: str, fragment: str) -> int:
-    """Return the line of a fragment, or of the part of it that stands on one line; else 1."""
+    """Return the line number of a fragment, which may be folded; else 1."""
     at = text.find(fragment)
     if at < 0:
         at = text.find(fragment[:40])
     return text.count("\n", 0, max(at, 0)) + 1
 
 
-def _broken(text: str, name: str, message: str, of: str | None = None) -> str:
+def _broken(text: str, name: str, message: str, field: str = "") -> str:
     quoted = re.search(r"(['\"])(.+)\1", message[:1000])
-    line_no = _line_of(text, quoted[2] if quoted else of or "")
-    what = f"{of} " if of else ""
-    return f"{name}:{line_no}: expected iCalendar, got {what}{message[:120]}; correct the line"
+    line_no = _line_of(text, quoted[2] if quoted else field)
+    problem = f"{field} {message[:120]}".lstrip()
+    return f"{name}:{line_no}: expected iCalendar, got {problem}; correct the line"

@@ -1,4 +1,4 @@
-"""vCard files: what each contact states, a fact a line."""
+"""vCard files: each line of a contact is a draft of a fact."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _LINK = re.compile(r"[a-z]+:", re.IGNORECASE)
 _LABEL = re.compile(r"_\$!<(.*)>!\$_")
 _DATE = re.compile(r"(?:(\d{4})|-)-?(\d{2})-?(\d{2})(?:T.*)?")
 _NO_YEAR = 1604
-"""The year that Apple writes where a birthday has none."""
+"""Apple's year of a birthday without a year."""
 
 
 def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read a vCard file, version 2.1 to 4.0.
 
-    Each phone number, address and so on is a fact, under the contact's UID, or its name, and what
-    it is: a number that changes is a new version of the same. RELATED states a relation, too.
+    Each phone number, address and so on is a fact. Its key is the contact's UID, or name, and its
+    kind, so a changed number is a new version. RELATED also states a relation.
     """
     del settings
     begins = [match.start() for match in _BEGIN.finditer(text)]
@@ -73,18 +73,18 @@ def _cards(text: str, name: str) -> list[Any]:
 
 
 class _Contact:
-    """One card, and what it states."""
+    """One contact."""
 
     def __init__(self, card: Any, where: str, keys: ContentKeys) -> None:
         self._card, self._where, self._keys = card, where, keys
         self.name = self.value("fn") or self._parts_of_name() or self.value("org")
 
     def value(self, kind: str) -> str:
-        """Return the first value of a kind; empty where there is none."""
+        """Return the first value of a property; empty where there is none."""
         return _text(self._lines(kind)[0].value) if self._lines(kind) else ""
 
     def items(self, names: Mapping[str, str]) -> Iterator[Draft | LeftOut]:
-        """Yield everything that it states; ``names`` are those of the file's contacts, by UID."""
+        """Yield the facts; ``names`` are the file's contacts by UID."""
         if not self.name:
             yield LeftOut(self._where, NO_NAME)
             return
@@ -129,7 +129,7 @@ class _Contact:
     def _fact(
         self, what: str, value: str, sentence: str, relation: tuple[str, str, str] | None = None
     ) -> Draft:
-        """Return what a sentence states, under what it is about the contact."""
+        """Return the draft of a fact; ``what`` is its kind."""
         labels = self._lines("categories")[0].value if self._lines("categories") else []
         fields: dict[str, object] = {
             "kind": "fact",
@@ -139,7 +139,7 @@ class _Contact:
         if value:
             fields["fact_key"] = "_".join(f"{self.name} {what}".casefold().split())[:1000]
             fields["fact_value"] = value[:1000]
-        # Two numbers of one kind are told apart by their order.
+        # Numbers of the same kind have keys by their order.
         key = self._keys.key(what, prefix=f"{self.value('uid') or digest(self.name)} ")
         return Draft(key, self._where, sentence, fields=fields, relation=relation)
 
@@ -152,19 +152,19 @@ class _Contact:
         return " ".join(_text(getattr(parts, part, "")) for part in ("given", "family")).strip()
 
     def _label(self, line: Any, words: Mapping[str, str]) -> str:
-        """Return what a line is called: by its own label, or its types, as far as they say much."""
+        """Return a line's label: its own, or the known ones of its types."""
         if line.group:
             for label in self._lines("x-ablabel"):
                 if label.group == line.group:
-                    own = _LABEL.sub(r"\1", _text(label.value)).casefold()
-                    return words.get(own, own)
+                    text = _LABEL.sub(r"\1", _text(label.value)).casefold()
+                    return words.get(text, text)
         types = [*line.params.get("TYPE", ()), *line.singletonparams]
         names = [name.strip().casefold() for kinds in types for name in str(kinds).split(",")]
         return " ".join(dict.fromkeys(words[name] for name in names if name in words))
 
 
 def _text(value: Any) -> str:
-    """Return the words of a value, whose parts may be lists of lines."""
+    """Return the text of a value; its parts may be lists."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
 
 
 def _date_in_words(value: str) -> str:
-    """Return a date in words, without its year where it has none; empty where it is no date."""
+    """Return a date in words, with its year if it has one; empty where it is no date."""
     match = _DATE.fullmatch(value)
     if not match:
         return ""

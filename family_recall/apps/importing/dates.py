@@ -1,4 +1,4 @@
-"""Dates as people and programs write them, their order of day and month read off the whole file."""
+"""Dates in files; all dates of a file have the same order of day and month."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from family_recall.apps.importing.drafts import ReadSettings
 from family_recall.errors import DatasetError
 
 EARLIEST_YEAR, LATEST_YEAR = 1800, 2200
-"""A family's dates lie between these; others are placeholders and slips."""
+"""Other years are placeholders and slips."""
 
 _TIME = (
     r"(?P<hour>\d{1,2})[:.](?P<minute>\d{2})(?:[:.](?P<second>\d{2}))?"
@@ -22,7 +22,7 @@ NUMERIC = (
     r"(?P<first>\d{1,4})(?P<mark>[./-])\s?(?P<middle>\d{1,2})(?P=mark)\s?(?P<last>\d{2,4})\.?"
     rf"(?:[,،T]?\s*(?:(?:à|um|at)\s)?{_TIME})"
 )
-"""A date in numbers with a time; named groups for :meth:`NumericMoment.of`."""
+"""A numeric date with a time, for :meth:`NumericMoment.of`."""
 
 _NUMERIC = re.compile(f"{NUMERIC}?", re.IGNORECASE)
 _IN_WORDS = ("%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%B %d %Y", "%b %d %Y")
@@ -31,7 +31,7 @@ _DAY = dt.timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class NumericMoment:
-    """A moment in numbers, as it reads with the day first and with the month first."""
+    """A numeric date, read with the day first and with the month first."""
 
     day_first: dt.datetime | None
     month_first: dt.datetime | None
@@ -40,7 +40,7 @@ class NumericMoment:
 
     @classmethod
     def of(cls, match: re.Match[str], where: str) -> NumericMoment | None:
-        """Read a match of ``NUMERIC``; None where no order makes it a moment."""
+        """Read a match of ``NUMERIC``; None where it is no date in either order."""
         hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
         if match["half"]:
             hour = hour % 12 + 12 * (match["half"] in "pP") if 1 <= hour <= 12 else 24
@@ -58,7 +58,7 @@ class NumericMoment:
         return cls(day_first, month_first, where, shown) if day_first or month_first else None
 
     def at(self, *, day_first: bool) -> dt.datetime | None:
-        """Return the moment in an order; None where there is no such day."""
+        """Return the moment in one order; None where there is no such day."""
         return self.day_first if day_first else self.month_first
 
 
@@ -76,14 +76,13 @@ def resolve(
     in_the_past: bool = False,
     in_order: bool = False,
 ) -> list[dt.datetime]:
-    """Return the moments, in the one order of day and month that fits all of them.
+    """Return the moments in the order of day and month that fits all of them.
 
-    What fits is an order in which every day exists; if more than one does, in which none lies more
-    than a day ahead (``in_the_past``); then, in which none lies more than a day before its
-    predecessor (``in_order``).
+    In that order every day exists. If both orders fit, no moment lies more than a day ahead
+    (``in_the_past``), or more than a day before its predecessor (``in_order``).
 
     Raises:
-        DatasetError: If none fits, or it cannot be told which; the message says how to.
+        DatasetError: If no order fits, or both do.
     """
     orders = (True, False) if settings.day_first is None else (settings.day_first,)
     readings = [[at for m in moments if (at := m.at(day_first=order))] for order in orders]
@@ -92,10 +91,12 @@ def resolve(
         raise DatasetError(_impossible(moments, settings))
     latest = settings.now.astimezone(settings.zone).replace(tzinfo=None) + _DAY
     if in_the_past and _differ(readings):
-        readings = [each for each in readings if all(at <= latest for at in each)] or readings
+        readings = [reading for reading in readings if max(reading) <= latest] or readings
     if in_order and _differ(readings):
         ordered = [
-            each for each in readings if all(b >= a - _DAY for a, b in itertools.pairwise(each))
+            reading
+            for reading in readings
+            if all(b >= a - _DAY for a, b in itertools.pairwise(reading))
         ]
         readings = ordered or readings
     if _differ(readings):
@@ -112,7 +113,7 @@ def _differ(readings: Sequence[list[dt.datetime]]) -> bool:
 
 
 def _impossible(moments: Sequence[NumericMoment], settings: ReadSettings) -> str:
-    """Return which moment has no day in the order asked for, or which two have none in common."""
+    """Return an error that names the moment, or the two, that fit no order."""
     no_day, no_month = (
         next((moment for moment in moments if moment.at(day_first=order) is None), moments[0])
         for order in (True, False)
@@ -129,21 +130,19 @@ def _impossible(moments: Sequence[NumericMoment], settings: ReadSettings) -> str
 
 
 def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list[dt.datetime]:
-    """Read moments as a table or a note has them; ``texts`` are (text, file:line).
+    """Read moments of a table or a note; ``texts`` are (text, file:line).
 
-    ISO 8601, numbers such as 30/10/2026 18:04, or words such as 30 October 2026. A moment without
-    an offset stays naive: it is in the household's zone.
+    Formats are ISO 8601, numbers such as 30/10/2026 18:04, and words such as 30 October 2026. A
+    moment without an offset is naive, in the household's zone.
     """
-    read: list[dt.datetime | NumericMoment] = [
-        _moment(text.strip(), where) for text, where in texts
-    ]
-    numeric = [moment for moment in read if isinstance(moment, NumericMoment)]
+    moments = [_moment(text.strip(), where) for text, where in texts]
+    numeric = [moment for moment in moments if isinstance(moment, NumericMoment)]
     resolved = iter(resolve(numeric, settings))
-    return [next(resolved) if isinstance(moment, NumericMoment) else moment for moment in read]
+    return [next(resolved) if isinstance(moment, NumericMoment) else moment for moment in moments]
 
 
 def plausible(moment: dt.datetime | dt.date) -> bool:
-    """Whether a moment lies in the years that a family means."""
+    """Whether a moment lies in a year of a family's life."""
     return EARLIEST_YEAR <= moment.year <= LATEST_YEAR
 
 

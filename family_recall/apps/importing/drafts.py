@@ -1,4 +1,4 @@
-"""What readers of foreign files share: the texts of files, and drafts of memories."""
+"""Shared by the readers: drafts of memories, keys, and the text of files."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from typing import Any
 from family_recall.errors import DatasetError
 
 INVISIBLE = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
-"""Characters that only steer the direction of a text, as the inside of a character class."""
+"""Characters that control the direction of a text, as part of a regular expression."""
 
 _INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One thing that a file says, before it is a memory.
+    """A memory as a file has it.
 
     Args:
-        key: Its own id in the file: the same whenever the file is read again.
-        where: Its file and line, for messages.
-        text: The words of the memory.
-        author_names: What its author is called there, the name to show first; empty for nobody.
-        fields: Other fields of a memory, by name.
-        relation: Subject, relation and object that it states, if any.
+        key: Its id in the file, the same at every reading.
+        where: File and line, for messages.
+        text: The text of the memory.
+        author_names: The author's names in the file, the display name first.
+        fields: Other fields of the memory.
+        relation: Subject, relation and object that the draft states.
     """
 
     key: str
@@ -45,7 +45,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What is not stored: where it stands, and what it is, in the plural."""
+    """A part of a file that is not stored; ``reason`` names its kind in the plural."""
 
     where: str
     reason: str
@@ -53,13 +53,13 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """What a reader needs to know beside the file.
+    """Settings of a reader.
 
     Args:
         zone: The household's time zone.
         now: The current moment, with a zone.
-        day_first: Whether 3/4/2026 is in April; as the file shows, when None.
-        columns: Headers of a table by the field that they hold; by their names, when empty.
+        day_first: Whether 3/4/2026 is in April; None infers it from the file.
+        columns: Headers of a table by field; empty infers them.
     """
 
     zone: dt.tzinfo
@@ -70,13 +70,13 @@ class ReadSettings:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file as read.
+    """The contents of a file.
 
     Args:
-        drafts: What it says, in its order; no key twice.
-        left_out: What was passed over.
-        keeps: Whether what an earlier reading had under a key stays although this one lacks it,
-            because this one does not reach so far back.
+        drafts: The drafts in file order, with unique keys.
+        left_out: The parts that are not stored.
+        keeps: Whether the memory of a missing key stays, because the file does not reach so far
+            back.
     """
 
     drafts: tuple[Draft, ...]
@@ -87,24 +87,20 @@ class Reading:
     def of(
         cls, items: Iterable[Draft | LeftOut], keeps: Callable[[str], bool] = lambda _key: False
     ) -> Reading:
-        """Divide what a reader yields."""
-        drafts, left_out = list[Draft](), list[LeftOut]()
-        for item in items:
-            if isinstance(item, Draft):
-                drafts.append(item)
-            else:
-                left_out.append(item)
-        return cls(tuple(drafts), tuple(left_out), keeps)
+        """Return a reading of the items that a reader yields."""
+        items = list(items)
+        drafts = tuple(item for item in items if isinstance(item, Draft))
+        return cls(drafts, tuple(item for item in items if isinstance(item, LeftOut)), keeps)
 
 
 class ContentKeys:
-    """Keys made of contents, for what has no id of its own; what is said again is numbered."""
+    """Keys made of contents, for drafts without an id; repeated contents are numbered."""
 
     def __init__(self) -> None:
         self._seen = Counter[str]()
 
     def key(self, *parts: str, prefix: str = "") -> str:
-        """Return the key of some parts: the same in every reading of the same file."""
+        """Return the key of some texts, the same at every reading of the file."""
         key = f"{prefix}{digest(*parts)}"
         self._seen[key] += 1
         n = self._seen[key]
@@ -112,7 +108,7 @@ class ContentKeys:
 
 
 def digest(*parts: str) -> str:
-    """Return 16 hexadecimal digits that stand for some texts."""
+    """Return a digest of some texts as 16 hexadecimal digits."""
     sized = b"".join(
         len(raw).to_bytes(8, "big") + raw for raw in (p.encode("utf-8", "replace") for p in parts)
     )
@@ -120,18 +116,18 @@ def digest(*parts: str) -> str:
 
 
 def distinct(words: Iterable[object]) -> tuple[str, ...]:
-    """Return words that are not blank, each once, as labels of a memory."""
+    """Return distinct words, stripped, without empty ones."""
     stripped = (visible(str(word)).strip() for word in words)
     return tuple(dict.fromkeys(word for word in stripped if word))
 
 
 def visible(text: str) -> str:
-    """Return a text without characters that only steer its direction, or are no characters."""
+    """Return a text without direction marks, NUL and lone surrogates."""
     return _INVISIBLE.sub("", text).replace("\0", "").encode("utf-8", "replace").decode()
 
 
 MAX_FILE_BYTES = 512 * 1024 * 1024
-"""The largest file read at once; mailboxes are read message by message."""
+"""The largest file read at once; a mailbox is read by message."""
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -141,7 +137,7 @@ _BYTE_ORDER_MARKS = (
 
 
 def text_of(path: Path) -> str:
-    r"""Return the text of a file, its lines ended by ``\n``; see :func:`decoded`."""
+    r"""Return the text of a file, with ``\n`` as line ends; see :func:`decoded`."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -151,7 +147,7 @@ def text_of(path: Path) -> str:
 
 
 def zipped_text(path: Path) -> tuple[str, str]:
-    """Return the one text file of a zip archive, and its name behind the archive's."""
+    """Return the text of the chat in a zip archive, and its path with the archive's."""
     try:
         with zipfile.ZipFile(path) as archive:
             texts = [info for info in archive.infolist() if info.filename.endswith(".txt")]
@@ -176,16 +172,14 @@ def zipped_text(path: Path) -> tuple[str, str]:
 
 
 def decoded(content: bytes, name: str) -> str:
-    r"""Return the text of some bytes, its lines ended by ``\n``."""
+    r"""Return the text of UTF-8 or UTF-16 bytes, with ``\n`` as line ends."""
     if len(content) > MAX_FILE_BYTES:
         raise DatasetError(f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got more; split it")
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
     if encoding is None:
-        # Without a mark, UTF-16 of western text has a zero in every other byte.
-        zeros = [content[start:4096:2].count(0) * 4 > min(len(content), 4096) for start in (0, 1)]
-        encoding = {(True, False): "utf-16-be", (False, True): "utf-16-le"}.get(
-            (zeros[0], zeros[1]), "utf-8"
-        )
+        # UTF-16 of western text without a mark has a zero in every other byte.
+        even, odd = (content[i:4096:2].count(0) * 4 > min(len(content), 4096) for i in (0, 1))
+        encoding = "utf-8" if even == odd else "utf-16-be" if even else "utf-16-le"
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
@@ -206,7 +200,7 @@ def _unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
 
 
 def library(name: str) -> Any:
-    """Return a module of the extra ``import``; without it, the error says how to install it."""
+    """Import a module of the extra ``import``; the error says how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

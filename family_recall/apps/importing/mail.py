@@ -1,4 +1,4 @@
-"""Mailboxes (mbox): each message a draft, without what it quotes and its signature."""
+"""Mailboxes (mbox): each message is a draft, without quotations and signature."""
 
 from __future__ import annotations
 
@@ -57,12 +57,11 @@ _DEVICE = re.compile(
 
 
 def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
-    """Read an mbox file, message by message.
+    """Read an mbox file.
 
-    A message's key is its Message-ID, its session the thread that its references begin with. A
-    reply is without the lines that it quotes, a forwarded message whole; a message without a plain
-    text is its HTML's words.
-    What a mail program labelled Spam or Trash is left out.
+    A message's key is its Message-ID; its session is the first of its references. Quoted lines are
+    left out, except of a forwarded message. Without a plain text, the text of the HTML is read.
+    Messages labelled Spam or Trash are left out.
     """
     try:
         with path.open("rb") as file:
@@ -86,7 +85,7 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
     keys = ContentKeys()
     latest = settings.now + dt.timedelta(days=1)
     for number, box_key in enumerate(box.iterkeys(), 1):
-        # Its own messages refuse a first line that is not ASCII.
+        # mailbox.mbox rejects a "From" line that is not ASCII.
         message = email.message_from_bytes(box.get_bytes(box_key))
         where = f"{name}, message {number}"
         labels = {
@@ -130,7 +129,7 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
 
 
 def body_of(message: Message) -> str:
-    """Return the plain text of a message, or the words of its HTML; empty for attachments alone."""
+    """Return the plain text of a message, or the text of its HTML; empty without either."""
     texts: dict[str, str] = {}
     for part in message.walk():
         kind = part.get_content_type()
@@ -146,10 +145,10 @@ def body_of(message: Message) -> str:
 
 
 def own_words(body: str) -> str:
-    r"""Return what the sender wrote: without quoted lines, their attribution, and a signature.
+    r"""Return a body without quoted lines, their attribution, and the signature.
 
-    A signature follows a line ``-- `` (RFC 3676). A greeting at the end stays, and so does all
-    that stands between or below quoted lines.
+    A signature follows a line ``-- `` (RFC 3676). A closing greeting stays, and so does text
+    between or below quoted lines.
 
     >>> own_words("At seven.\n\nOn Friday, Tom wrote:\n> When?\n-- \nAnna")
     'At seven.'
@@ -157,7 +156,7 @@ def own_words(body: str) -> str:
     written: list[str] = []
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for at, line in enumerate(lines):
-        if line.startswith(">From "):  # as mailboxes write a line that begins with From
+        if line.startswith(">From "):  # a mailbox's escape of a line that begins with From
             line = line[1:]  # noqa: PLW2901
         if line == "-- " or line.rstrip() == "--":
             break
@@ -177,7 +176,7 @@ def own_words(body: str) -> str:
 
 
 def _drop_attribution(lines: list[str]) -> None:
-    """Remove the one line, or two, that say who wrote what is quoted below."""
+    """Remove the one or two lines that attribute a quotation."""
     while lines and not lines[-1].strip():
         lines.pop()
     if len(lines) > 1 and _BEGINS_ATTRIBUTION.fullmatch(lines[-2]):
@@ -195,7 +194,7 @@ def _sent_at(message: Message) -> dt.datetime | None:
 
 
 def _header(message: Message, name: str) -> str:
-    """Return a header in plain words, its encoded ones decoded as far as they can be."""
+    """Return a header, with its encoded words decoded where possible."""
     raw = str(message.get(name, ""))
     with contextlib.suppress(LookupError, ValueError, email.errors.MessageError):
         raw = str(email.header.make_header(email.header.decode_header(raw)))
@@ -211,7 +210,7 @@ def _decoded(part: Message) -> str:
 
 
 class _Words(html.parser.HTMLParser):
-    """Collects the words of a page, a line for each block."""
+    """Collects the visible text of a page, a line for each block."""
 
     _BLOCKS = frozenset("p div br tr li h1 h2 h3 h4 h5 h6 table ul ol hr blockquote".split())
     _SILENT = frozenset(("style", "script", "title", "blockquote"))
@@ -222,7 +221,7 @@ class _Words(html.parser.HTMLParser):
         self._silent = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, or what is not shown."""
+        """Begin a line, or an invisible part."""
         del attrs
         self._silent += tag in self._SILENT
         if tag in self._BLOCKS:
@@ -231,14 +230,14 @@ class _Words(html.parser.HTMLParser):
             self.words.append(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        """End a line, or what is not shown."""
+        """End a line, or an invisible part."""
         if tag in self._SILENT and self._silent:
             self._silent -= 1
         if tag in self._BLOCKS:
             self.words.append("\n")
 
     def handle_data(self, data: str) -> None:
-        """Collect the words that are shown; a line's end in the source is a space."""
+        """Collect visible text, with single spaces."""
         if not self._silent:
             self.words.append(re.sub(r"\s+", " ", data))
 

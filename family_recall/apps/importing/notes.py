@@ -1,4 +1,4 @@
-"""Markdown notes with front matter: each note a draft, or each section of a long one."""
+"""Markdown notes with front matter: each note, or each section of a long note, is a draft."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from family_recall.apps.importing.drafts import (
 from family_recall.errors import DatasetError
 
 LONG_NOTE_CHARS = 4000
-"""A longer note is stored by its sections, if it has headings."""
+"""Longer notes with headings are stored by section."""
 
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
 SUFFIXES = (".md", ".markdown")
@@ -36,11 +36,11 @@ _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?!\d)")
 
 
 def read_notes(path: Path, settings: ReadSettings) -> Reading:
-    """Read a Markdown file, or all of a folder but what is hidden.
+    """Read a Markdown file, or all Markdown files of a folder except hidden ones.
 
-    A note's key is its path in the folder, a section's its headings, too. Title, date, tags and
-    author are those of the front matter; else the title is the first heading or the file's name,
-    and the day is the one that the name begins with, as in a journal.
+    A note's key is its path in the folder; a section's has its headings, too. Title, date, tags and
+    author come from the front matter. The title may also be the first heading or the file name, and
+    the date may begin the file name.
     """
 
     def items() -> Iterator[Draft | LeftOut]:
@@ -54,18 +54,18 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
 
 
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
-    """Yield the drafts of one note, whose path in its folder is the key."""
-    about, body, at_line = _parts(text, name)
+    """Yield the drafts of one note; ``key`` is its path in the folder."""
+    front_matter, body, at_line = _parts(text, name)
     body = visible(body)
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
-    title = _word(about.get("title")) or heading or Path(key).stem
-    fields: dict[str, object] = {"title": title, "labels": _labels(about)}
-    day = _date(about, text, key, name, settings)
+    title = _word(front_matter.get("title")) or heading or Path(key).stem
+    fields: dict[str, object] = {"title": title, "labels": _labels(front_matter)}
+    day = _date(front_matter, text, key, name, settings)
     if day is not None and not plausible(day):
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
         fields["occurred_at"] = day
-    author = _word(about.get("author"))
+    author = _word(front_matter.get("author"))
     authors = (author,) if author else ()
     if not body.strip():
         yield LeftOut(f"{name}:1", NO_WORDS)
@@ -81,8 +81,8 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
         seen[section] = seen.get(section, 0) + 1
         number = f" {seen[section]}" if seen[section] > 1 else ""
         where = f"{name}:{line_no + at_line}"
-        own = {**fields, "section": section[:1000]} if section else fields
-        yield Draft(f"{key}#{section}{number}", where, words, authors, own)
+        section_fields = {**fields, "section": section[:1000]} if section else fields
+        yield Draft(f"{key}#{section}{number}", where, words, authors, section_fields)
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
@@ -101,38 +101,38 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
 def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
     """Return front matter, body, and the number of lines before the body.
 
-    What stands between lines --- and is no names and values is part of the body.
+    Front matter that is no YAML mapping is part of the body.
     """
     match = _FRONT_MATTER.match(text)
     if match is None:
         return {}, text, 0
     yaml = library("yaml")
     try:
-        about = yaml.safe_load(match[1])
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: of a date, say
+        front_matter = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an invalid date
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
         why = getattr(error, "problem", None) or error
         raise DatasetError(
             f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
         ) from None
-    if about is not None and not isinstance(about, dict):
+    if front_matter is not None and not isinstance(front_matter, dict):
         return {}, text, 0
-    named = {str(key).casefold(): value for key, value in (about or {}).items()}
-    return named, text[match.end() :], match[0].count("\n")
+    values = {str(key).casefold(): value for key, value in (front_matter or {}).items()}
+    return values, text[match.end() :], match[0].count("\n")
 
 
 def _date(
-    about: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
+    front_matter: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
 ) -> dt.datetime | None:
-    of = next((of for of in ("date", "created", "day") if about.get(of)), "")
-    value = about.get(of)
+    field = next((field for field in ("date", "created", "day") if front_matter.get(field)), "")
+    value = front_matter.get(field)
     if isinstance(value, dt.datetime):
         return value
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
     if value is not None:
-        line = re.search(rf"^\s*['\"]?{of}", text, re.MULTILINE | re.IGNORECASE)
+        line = re.search(rf"^\s*['\"]?{field}", text, re.MULTILINE | re.IGNORECASE)
         line_no = text.count("\n", 0, line.end()) + 1 if line else 2
         (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
         return moment
@@ -143,11 +143,14 @@ def _date(
         return None
 
 
-def _labels(about: Mapping[str, Any]) -> tuple[str, ...]:
-    values = [about.get(of) for of in ("tags", "labels", "categories")]
-    lists = [value.split(",") if isinstance(value, str) else value for value in values]
-    words = (_word(word).lstrip("#") for some in lists if isinstance(some, list) for word in some)
-    return tuple(dict.fromkeys(word for word in words if word))
+def _labels(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
+    labels: list[str] = []
+    for field in ("tags", "labels", "categories"):
+        value = front_matter.get(field)
+        words = value.split(",") if isinstance(value, str) else value
+        if isinstance(words, list):
+            labels += [_word(word).lstrip("#") for word in words]
+    return tuple(dict.fromkeys(filter(None, labels)))
 
 
 def _word(value: object) -> str:
@@ -155,7 +158,7 @@ def _word(value: object) -> str:
 
 
 def _sections(body: str) -> Iterator[tuple[int, tuple[str, ...], str]]:
-    """Yield (line, headings above it, words) for each section that has words."""
+    """Yield (line number, headings, text) for each section with text."""
     headings: list[tuple[int, str]] = []
     lines: list[tuple[int, str]] = []
     fenced = False

@@ -1,4 +1,4 @@
-"""Tables in CSV: each row a draft, its columns told apart by their headers or as is said."""
+"""CSV tables: each row is a draft."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from family_recall.types.memory import MEMORY_FIELDS
 
 NO_TEXT, NO_DATE = "rows without a text", "impossible dates of rows"
 ID = "id"
-"""The column that holds a row's own id, which is no field of a memory here."""
+"""The column with a row's own id."""
 
 MAX_CELL_CHARS = 8 * 1024 * 1024
 _COLUMNS = {
@@ -33,7 +33,7 @@ _COLUMNS = {
     "url": "url link",
     ID: "id uid key",
 }
-"""Headers that are understood without being told, the likeliest first."""
+"""Known headers of each field, the likeliest first."""
 
 _FIELDS = (set(MEMORY_FIELDS) | {ID}) - {"doc_id", "space_id", "source"}
 _MOMENTS = tuple(name for name, spec in MEMORY_FIELDS.items() if spec.type == "moment")
@@ -42,8 +42,7 @@ _MOMENTS = tuple(name for name, spec in MEMORY_FIELDS.items() if spec.type == "m
 def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read a CSV table with a header, separated by commas, semicolons or tabs.
 
-    A row's key is its id, if a column has ids; else a digest of what is read of it, so that a row
-    that changes is another one.
+    A row's key is its id, or a digest of its cells where no column has ids.
     """
     table = list(rows(text, name))
     _, header = table[0] if table else (1, [])
@@ -51,7 +50,7 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
     cells = [
         (
             f"{name}:{line_no}",
-            {field: visible(row[at]).strip() for field, at in columns.items() if at < len(row)},
+            {name: visible(row[i]).strip() for name, i in columns.items() if i < len(row)},
         )
         for line_no, row in table[1:]
     ]
@@ -64,9 +63,9 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
 
 
 def rows(text: str, name: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table that are not empty, the header first, each with its first line.
+    """Yield (line number, cells) for each row that is not empty, the header first.
 
-    Without a delimiter, it is the one that the header has most often: a comma, semicolon or tab.
+    The default delimiter is the comma, semicolon or tab that the header has most often.
     """
     csv.field_size_limit(MAX_CELL_CHARS)
     first = text.lstrip("\n").partition("\n")[0]
@@ -89,13 +88,13 @@ def rows(text: str, name: str, delimiter: str | None = None) -> Iterator[tuple[i
         raise DatasetError(f"{name}:{begin}: expected CSV, got {error}; correct the row") from None
 
 
-def _columns(header: Sequence[str], name: str, named: Mapping[str, str]) -> dict[str, int]:
-    """Return the number of each field's column."""
+def _columns(header: Sequence[str], name: str, chosen: Mapping[str, str]) -> dict[str, int]:
+    """Return the index of each field's column; ``chosen`` are headers by field."""
     headers = [visible(cell).strip() for cell in header]
     plain = [cell.casefold() for cell in headers]
-    listed = ", ".join(repr(cell) for cell in headers if cell) or "nothing"
+    header_list = ", ".join(repr(cell) for cell in headers if cell) or "nothing"
     columns: dict[str, int] = {}
-    for field, column in named.items():
+    for field, column in chosen.items():
         if field not in _FIELDS:
             raise DatasetError(
                 f"expected a field of a memory before the =, such as text=Note, got {field!r}; "
@@ -103,17 +102,17 @@ def _columns(header: Sequence[str], name: str, named: Mapping[str, str]) -> dict
             )
         if column.casefold() not in plain:
             raise DatasetError(
-                f"{name}:1: no column {column!r} for {field}; the headers are {listed}"
+                f"{name}:1: no column {column!r} for {field}; the headers are {header_list}"
             )
         columns[field] = plain.index(column.casefold())
     for field, words in _COLUMNS.items():
-        at = next((plain.index(word) for word in words.split() if word in plain), None)
-        if field not in columns and at is not None and at not in columns.values():
-            columns[field] = at
+        index = next((plain.index(word) for word in words.split() if word in plain), None)
+        if field not in columns and index is not None and index not in columns.values():
+            columns[field] = index
     if "text" not in columns:
         raise DatasetError(
             f"{name}:1: no column is the text; say which with --columns text=HEADER; the headers "
-            f"are {listed}"
+            f"are {header_list}"
         )
     return columns
 
@@ -121,19 +120,19 @@ def _columns(header: Sequence[str], name: str, named: Mapping[str, str]) -> dict
 def _drafts(
     cells: Sequence[tuple[str, dict[str, str]]], moments: Mapping[str, Iterator[dt.datetime]]
 ) -> Iterator[Draft | LeftOut]:
-    """Yield what each row says; ``moments`` are those of a column's filled cells, in order."""
+    """Yield the draft of each row; ``moments`` has those of a column's filled cells, in order."""
     keys = ContentKeys()
     for where, row in cells:
-        read = {field: next(column) for field, column in moments.items() if row.get(field)}
+        row_moments = {field: next(column) for field, column in moments.items() if row.get(field)}
         if not row.get("text"):
             yield LeftOut(where, NO_TEXT)
             continue
         fields: dict[str, object] = {}
         for field, cell in row.items():
-            if field in read and not plausible(read[field]):
+            if field in row_moments and not plausible(row_moments[field]):
                 yield LeftOut(where, NO_DATE)
-            elif field in read:
-                fields[field] = read[field]
+            elif field in row_moments:
+                fields[field] = row_moments[field]
             elif cell and field not in {"text", "author", ID}:
                 fields[field] = typed(field, cell, where)
         author = row.get("author", "")
@@ -142,7 +141,7 @@ def _drafts(
 
 
 def typed(name: str, cell: str, where: str) -> object:
-    """Return a cell as its field has it: lists are split at semicolons, numbers are read."""
+    """Return a cell as its field's value; lists are split at semicolons."""
     spec = MEMORY_FIELDS.get(name)
     if spec is not None and spec.type == "texts":
         return [part.strip() for part in cell.split(";") if part.strip()]

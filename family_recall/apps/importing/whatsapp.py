@@ -1,4 +1,4 @@
-"""WhatsApp's chat exports: each message a draft, each conversation a session."""
+"""WhatsApp chats: each message is a draft, each conversation a session."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _HEADERS = {
     for mark, opening, closing in (("ios", r"\[", r"\]\s?"), ("android", "", r"\s[-–]\s"))
 }
 _FROM = re.compile(r"(?P<author>[^:]+?)\s?:(?:\s(?P<text>.*)|$)")
-# Of Android's own lines these have a colon: Tom changed the subject from “A: b” to “C”.
-_OWN_LINE = re.compile(
+# System lines of Android with a colon: Tom changed the subject from “A: b” to “C”.
+_SYSTEM_LINE = re.compile(
     r"\s(?:changed|created|renamed|updated|pinned|started)\s(?:the|this|group|a|an|your|to)\b"
 )
 _NO_MESSAGE = re.compile(
@@ -54,7 +54,7 @@ _MEDIA = re.compile(
 _AT_END = re.compile(
     rf"\u200e(?:<[^<>\n]*>|\S{{1,40}} (?:{_OMITTED}))$|<[^<>\n]* edited>$", re.IGNORECASE
 )
-_OWN_TEXT = re.compile("\u200e(?!POLL|<)")
+_SYSTEM_TEXT = re.compile("\u200e(?!POLL|<)")
 
 
 @dataclass(slots=True)
@@ -66,17 +66,16 @@ class _Message:
 
 
 def is_whatsapp_chat(text: str) -> bool:
-    """Whether the first line that is not empty begins a message."""
+    """Whether the first line with text begins a message."""
     return _form_of(_first_line(text)) is not None
 
 
 def read_chat(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read an exported chat.
 
-    Moments are naive: those of the phone, taken to be in the household's zone. The order of day and
-    month is the one that fits the whole chat. A message's key is its moment and a digest of author
-    and text, so an edited message is another one; what is older than the chat's first message
-    stays, since the app exports only the newest ones of a long chat.
+    Moments are naive, in the household's zone. The order of day and month is the one that fits the
+    whole chat. A message's key is its moment and a digest of author and text. Memories before the
+    first message stay, because the app exports only the newest messages of a long chat.
     """
     messages = _messages(text, name)
     moments = resolve([m.moment for m in messages], settings, in_the_past=True, in_order=True)
@@ -113,7 +112,7 @@ def _drafts(
         where = f"{name}:{message.line_no}"
         match = _FROM.fullmatch(message.rest)
         author = visible(match["author"]).removeprefix("~").strip() if match else ""
-        if match is None or not author or _OWN_LINE.search(author):
+        if match is None or not author or _SYSTEM_LINE.search(author):
             yield LeftOut(where, SYSTEM)
             continue
         text, reason = _text([match["text"] or "", *message.more])
@@ -133,13 +132,13 @@ def _drafts(
 
 
 def _text(lines: list[str]) -> tuple[str, str]:
-    """Return the words of a message, or none and the reason."""
+    """Return the text of a message; where it has none, also the reason."""
     words = [visible(_AT_END.sub("", line)) for line in lines if not _MEDIA.fullmatch(line)]
     text = "\n".join(words).strip()
     if _NO_MESSAGE.fullmatch(text):
         return "", DELETED
-    # On iOS the app begins its own texts with a mark of direction, in every language.
-    if _OWN_TEXT.match(lines[0]) and not _MEDIA.fullmatch(lines[0]):
+    # On iOS system texts begin with a mark of direction, in every language.
+    if _SYSTEM_TEXT.match(lines[0]) and not _MEDIA.fullmatch(lines[0]):
         return "", SYSTEM
     return text, NO_TEXT
 

@@ -1,10 +1,7 @@
 """Tools for a language model: a name and arguments in, plain JSON out.
 
-One list of tools with two fronts: :func:`schema` and :func:`dispatch` for models that call
-functions, and ``family_recall.apps.mcp`` for programs that speak MCP.
-
-Who asks, and from where, comes from the program and never from the model: no tool has an argument
-for it, and unknown arguments are refused.
+Programs use :func:`schema` and :func:`dispatch`; ``family_recall.apps.mcp`` serves the same tools.
+The program sets who asks, never the model: no tool has an argument for it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What each tool does with a household, for the person and space that the program fixed.
+"""The functions behind the tools: each calls a household as the person of a context.
 
-Each returns a record of the library, or fields by name, as the tool's result writes it.
+They return a record of the library, or a dict, which ``results`` writes as JSON.
 """
 
 from __future__ import annotations
@@ -20,46 +20,45 @@ if TYPE_CHECKING:
     from family_recall.api.explanations import Explanation
 
 SOURCE = "assistant"
-"""The ``source`` of what a model remembers, so that it can be told from what people said."""
+"""The ``source`` of memories that a model stores."""
 
 
-def recall(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Answer:
-    """Recall within the filters that the program set; a model may only narrow them."""
-    narrowed = {
-        name: _unless_fixed(name, value, getattr(ctx.filters, name))
-        for name, value in sent.items()
-        if name in FILTER_FIELDS
-    }
-    changes = {name: value for name, value in sent.items() if name in CONTEXT_FIELDS}
-    filters = dataclasses.replace(ctx.filters, **narrowed)
-    ctx = dataclasses.replace(ctx, **changes, filters=filters)
-    return home.recall(sent["question"], ctx)
+def recall(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Answer:
+    """Recall with the program's filters; a model may only narrow them."""
+    filters, changes = {}, {}
+    for name, value in arguments.items():
+        if name in FILTER_FIELDS:
+            filters[name] = _unless_fixed(name, value, getattr(ctx.filters, name))
+        elif name in CONTEXT_FIELDS:
+            changes[name] = value
+    ctx = dataclasses.replace(ctx, **changes, filters=dataclasses.replace(ctx.filters, **filters))
+    return home.recall(arguments["question"], ctx)
 
 
-def timeline(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Answer:
-    """Recall a stretch of time."""
-    ctx = dataclasses.replace(ctx, top_k=sent["top_k"])
-    return recall_period(home, ctx, sent["period"])
+def timeline(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Answer:
+    """Recall a period."""
+    ctx = dataclasses.replace(ctx, top_k=arguments["top_k"])
+    return recall_period(home, ctx, arguments["period"])
 
 
 def recall_period(home: FamilyRecall, ctx: RecallContext, period: str) -> Answer:
-    """Recall a stretch of time, given in words, in the order it happened.
+    """Recall a period, given in words, in chronological order.
 
-    *In December* is the last one or, where nothing is remembered of that, the coming one.
+    *In December* is the last December or, if that has no memories, the next.
 
     Raises:
         InvalidRequestError: If the words name no time.
     """
     # "2025" alone is a number to the grammar of time; "in 2025" is a year.
     for words in (period, f"in {period}"):
-        question = f"What happened {words}?"
-        spans = [_span_of(home, asked, ctx) for asked in (question, f"What will happen {words}?")]
-        if spans[0] is None:
+        past, future = f"What happened {words}?", f"What will happen {words}?"
+        past_span, future_span = _span_of(home, past, ctx), _span_of(home, future, ctx)
+        if past_span is None:
             continue
-        answer = home.recall(question, ctx)
-        if answer.results or spans[1] in {None, spans[0]}:
+        answer = home.recall(past, ctx)
+        if answer.results or future_span in {None, past_span}:
             return answer
-        return home.recall(f"What will happen {words}?", ctx)
+        return home.recall(future, ctx)
     raise InvalidRequestError(
         "period must be words for a time, such as 'last week', 'in March 2025' or "
         f"'from 2025-06-01 to 2025-06-10', got {period!r}"
@@ -69,58 +68,58 @@ def recall_period(home: FamilyRecall, ctx: RecallContext, period: str) -> Answer
 def _span_of(
     home: FamilyRecall, question: str, ctx: RecallContext
 ) -> tuple[dt.datetime | None, dt.datetime | None] | None:
-    """Return the time that a question is about, if it asks for what lies in that."""
+    """Return the start and end of the period that a question asks for, if it asks for one."""
     understanding = home.understand(question, ctx)
     if understanding.timespan is None or understanding.strategy != "TIMELINE":
         return None
     return understanding.timespan.start, understanding.timespan.end
 
 
-def explain(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Explanation:
+def explain(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Explanation:
     """Explain the rank of a memory."""
-    ctx = dataclasses.replace(ctx, top_k=sent["top_k"])
-    return home.explain(sent["question"], sent["doc_id"], ctx)
+    ctx = dataclasses.replace(ctx, top_k=arguments["top_k"])
+    return home.explain(arguments["question"], arguments["doc_id"], ctx)
 
 
-def remember(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
-    """Store a memory in the person's name."""
+def remember(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Store a memory with the person as its author."""
     space_id = writable_space(home, ctx)
-    occurred_at = sent["occurred_at"] or ctx.now or dt.datetime.now(dt.UTC)
-    fields = {**sent, "occurred_at": occurred_at}
+    occurred_at = arguments["occurred_at"] or ctx.now or dt.datetime.now(dt.UTC)
+    fields = {**arguments, "occurred_at": occurred_at}
     memory = Memory(space_id=space_id, author=ctx.person_id, source=SOURCE, **fields)
     stored = home.remember(memory, person_id=ctx.person_id)
     return {"doc_id": stored.doc_id, "outcome": stored.outcome, "space_id": space_id}
 
 
-def correct(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Corrected:
-    """Replace the text of a memory; the earlier one is kept as a version."""
-    person_id, doc_id = _speaker(ctx, "correct"), sent["doc_id"]
-    space_id = _heard_space(home, ctx, [doc_id]) if ctx.aloud else ctx.space_id
-    return home.correct(doc_id, person_id=person_id, space_id=space_id, text=sent["text"])
+def correct(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Corrected:
+    """Replace the text of a memory; the earlier text is kept as a version."""
+    person_id, doc_id = _speaker(ctx, "correct"), arguments["doc_id"]
+    space_id = _space_of(home, ctx, [doc_id]) if ctx.aloud else ctx.space_id
+    return home.correct(doc_id, person_id=person_id, space_id=space_id, text=arguments["text"])
 
 
-def relate(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> Relation:
-    """Store who or what is what to whom, in the space of the memories that say so."""
-    evidence = sent["evidence"] or ()
+def relate(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Relation:
+    """Store a relation in the space of its evidence."""
+    evidence = tuple(arguments["evidence"] or ())
     if ctx.person_id is None or not evidence:
         space_id = writable_space(home, ctx)
     else:
-        space_id = _heard_space(home, ctx, evidence)
-    ends = (sent["subject"], sent["relation"], sent["object"])
-    stated = Relation(*ends, space_id, evidence=tuple(evidence))
-    home.relations.add(stated, person_id=ctx.person_id)
-    return stated
+        space_id = _space_of(home, ctx, evidence)
+    names = (arguments["subject"], arguments["relation"], arguments["object"])
+    relation = Relation(*names, space_id, evidence=evidence)
+    home.relations.add(relation, person_id=ctx.person_id)
+    return relation
 
 
-def forget(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict[str, Any]:
+def forget(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """Plan to forget memories, or forget them with the plan's token."""
     person_id = _speaker(ctx, "forget")
     if ctx.space_id is not None:
         home.understand("", ctx)  # raises where this person may not enter
-    space_id = _heard_space(home, ctx, sent["doc_ids"]) if ctx.aloud else ctx.space_id
-    selection = Selection(doc_ids=sent["doc_ids"], space_id=space_id)
-    if sent["confirm"] is not None:
-        receipt = home.forget(selection, person_id=person_id, token=sent["confirm"])
+    space_id = _space_of(home, ctx, arguments["doc_ids"]) if ctx.aloud else ctx.space_id
+    selection = Selection(doc_ids=arguments["doc_ids"], space_id=space_id)
+    if arguments["confirm"] is not None:
+        receipt = home.forget(selection, person_id=person_id, token=arguments["confirm"])
         return {
             "forgotten": True,
             "confirm": None,
@@ -146,14 +145,14 @@ def forget(home: FamilyRecall, ctx: RecallContext, sent: dict[str, Any]) -> dict
 
 
 def _speaker(ctx: RecallContext, act: str) -> str:
-    """Return who is speaking; a stranger may change nothing."""
+    """Return the person's id; raise for a stranger, who may change nothing."""
     if ctx.person_id is None:
         raise InvalidRequestError(f"a stranger may not {act}; set person_id to who is speaking")
     return ctx.person_id
 
 
 def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
-    """Return the space a model writes to: the context's, or else the person's own private one."""
+    """Return the space that a model writes to: the context's, else the person's private one."""
     person_id, space_id = _speaker(ctx, "write"), ctx.space_id
     if space_id is None:
         private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
@@ -172,8 +171,8 @@ def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
     return space_id
 
 
-def _heard_space(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) -> str:
-    """Return the one space of memories that may be spoken aloud: a plan to forget shows them."""
+def _space_of(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) -> str:
+    """Return the one space of memories; raise if the context may not see one of them."""
     spaces = {home.memories.get(doc_id, ctx).current.memory.space_id for doc_id in doc_ids}
     if len(spaces) > 1:
         raise InvalidRequestError(
@@ -183,7 +182,7 @@ def _heard_space(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str])
 
 
 def _unless_fixed(name: str, value: Any, fixed: Any) -> Any:
-    """Return what the model sent where the program fixed nothing; it may not move a fixed end."""
+    """Return a filter of the model; raise if the program has set it."""
     if value is None or fixed is None:
         return value if fixed is None else fixed
     text = fixed.isoformat() if isinstance(fixed, dt.datetime) else fixed

@@ -1,4 +1,4 @@
-"""Arguments of tools: JSON Schemas for models, and the check of what a model sends."""
+"""Arguments of tools: their JSON Schemas, and checks of the values that a model sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JSON_TYPES = {"text": "string", "texts": "array", "flag": "boolean", "moment": 
 
 
 def description(spec: FieldSpec) -> str:
-    """Return what an argument means, with its bounds in words: not every model is shown others."""
+    """Return an argument's description with its bounds, which not every interface shows."""
     text = spec.sentence()
     if spec.type == "moment":
         text += "; ISO 8601 day or moment such as 2026-03-01 or 2026-03-01T18:30"
@@ -27,7 +27,7 @@ def description(spec: FieldSpec) -> str:
 
 
 def schema_of(spec: FieldSpec) -> dict[str, Any]:
-    """Return the JSON Schema of an argument; it has no format for a day or a moment."""
+    """Return the JSON Schema of an argument."""
     keywords: dict[str, Any] = {"type": _JSON_TYPES.get(spec.type, spec.type)}
     text = {"type": "string", "enum": list(spec.choices)} if spec.choices else {
         "type": "string", "minLength": 1, "maxLength": spec.max_chars,
@@ -51,20 +51,16 @@ def _set(keywords: Mapping[str, Any]) -> dict[str, Any]:
 def read_arguments(
     tool: str, specs: Sequence[FieldSpec], arguments: Mapping[str, Any] | str | None
 ) -> dict[str, Any]:
-    """Check what a model sent, an object or its JSON text, argument by argument.
-
-    Returns:
-        A value for every argument; its default, where it was left out or null.
-    """
-    sent = _object(tool, arguments)
+    """Check an object, or its JSON text; return a value for every argument, or its default."""
+    values_sent = _object(tool, arguments)
     names = [spec.name for spec in specs]
-    if unknown := [name for name in sent if name not in names]:
+    if unknown := [name for name in values_sent if name not in names]:
         raise InvalidRequestError(
             f"{tool} has no argument {reprlib.repr(unknown[0])}; it has {', '.join(names)}"
         )
     values: dict[str, Any] = {}
     for spec in specs:
-        value = sent.get(spec.name)
+        value = values_sent.get(spec.name)
         if value is None and spec.required:
             raise InvalidRequestError(f"{tool} needs {spec.name!r}: {description(spec)}")
         values[spec.name] = spec.default if value is None else _checked(spec, value)
@@ -85,11 +81,11 @@ def _object(tool: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str
 
 
 def _checked(spec: FieldSpec, value: Any) -> Any:
-    """Return a value as the field holds it; JSON has lists, and 5.0 for 5."""
+    """Return a JSON value as the field's value; 5.0 is an integer."""
     if spec.type == "texts":
-        most = spec.max_items
-        if not isinstance(value, list | tuple) or not value or (most and len(value) > most):
-            expected = f"a list of 1 to {most} texts" if most else "a list of texts"
+        limit = spec.max_items
+        if not isinstance(value, list | tuple) or not value or (limit and len(value) > limit):
+            expected = f"a list of 1 to {limit} texts" if limit else "a list of texts"
             raise refusal(spec.name, expected, value)
         texts = spec.read(value)
         if len(set(texts)) < len(texts):

@@ -1,4 +1,4 @@
-"""The tools a language model may call, their schemas in the styles of several interfaces, calls."""
+"""The tools that a language model may call: their schemas, and :func:`dispatch` to call them."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ if TYPE_CHECKING:
 
 MAX_RESULTS = 20
 MAX_FORGOTTEN = 5
-"""As many as a plan of forgetting shows, so that nothing is forgotten unseen."""
+"""As many as a forget plan shows, so that nothing is forgotten unseen."""
 
 Action = Callable[["FamilyRecall", RecallContext, dict[str, Any]], Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One thing a model may do with a household's memories.
+    """A tool.
 
     Args:
-        title: What people are shown; the model is shown ``description``.
-        result: What of the record that ``run`` returns is sent, and its JSON Schema.
-        run: Called with the household, who asks, and every argument by name.
-        idempotent: Whether the same call again changes nothing more.
+        title: A name for people; ``description`` is for the model.
+        result: Converts the record that ``run`` returns to JSON.
+        run: The function, called with the household, the context and all arguments.
+        idempotent: Whether repeating a call changes nothing.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Tool:
     idempotent: bool = True
 
     def input_schema(self) -> dict[str, Any]:
-        """Return the JSON Schema of the arguments; no others are accepted."""
+        """Return the JSON Schema of the arguments."""
         return {
             "type": "object",
             "properties": {spec.name: schema_of(spec) for spec in self.arguments},
@@ -74,7 +74,7 @@ class Tool:
 
 
 def arguments_from(specs: Iterable[FieldSpec], **changes: FieldSpec) -> tuple[FieldSpec, ...]:
-    """Return the fields a model may set as arguments; ``changes`` replace some of them."""
+    """Return the fields that a model may set; ``changes`` replace some of them."""
     return tuple(changes.get(spec.name, spec) for spec in specs if spec.for_models)
 
 
@@ -106,7 +106,7 @@ _KIND = msgspec.structs.replace(
 )
 
 
-def _end(name: str, help_text: str) -> FieldSpec:
+def _name(name: str, help_text: str) -> FieldSpec:
     """Return an argument of :func:`actions.relate`."""
     return FieldSpec(name=name, type="text", help=help_text, required=True, max_chars=200)
 
@@ -187,9 +187,9 @@ TOOLS: tuple[Tool, ...] = (
         "'Mia', so that 'Mia's sister' is understood. With evidence, the memories that say so; "
         "without, only in a space that the person owns.",
         arguments=(
-            _end("subject", "the first name, as the family says it"),
-            _end("relation", "what the first is to the second, such as 'married to'"),
-            _end("object", "the second name"),
+            _name("subject", "the first name, as the family says it"),
+            _name("relation", "what the first is to the second, such as 'married to'"),
+            _name("object", "the second name"),
             FieldSpec(
                 name="evidence",
                 type="texts",
@@ -232,11 +232,11 @@ TOOLS: tuple[Tool, ...] = (
         destroys=True,
     ),
 )
-"""Every tool, reading ones first."""
+"""All tools, those that only read first."""
 
 
 def available_tools(*, read_only: bool) -> tuple[Tool, ...]:
-    """Return the tools; those that write only where that is allowed."""
+    """Return the tools, without those that write if ``read_only``."""
     return tuple(tool for tool in TOOLS if not (read_only and tool.writes))
 
 
@@ -245,7 +245,7 @@ STYLES: tuple[Style, ...] = get_args(Style)
 
 _OF_LISTS = ("minItems", "maxItems", "uniqueItems")
 _DROPPED: Mapping[Style, tuple[str, ...]] = {
-    # Home Assistant refuses a server with a tool that uses one; dispatch still checks them.
+    # Home Assistant rejects a server that uses these; dispatch still checks them.
     "mcp": _OF_LISTS,
     # Its ToolProperty keeps type, items, description and enum.
     "ollama": (
@@ -253,38 +253,40 @@ _DROPPED: Mapping[Style, tuple[str, ...]] = {
         *("minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "default"),
     ),
 }
-"""Keywords of an argument that are not shown."""
+"""Keywords left out of argument schemas."""
 
 
 def schema(style: Style = "openai", *, read_only: bool = False) -> list[dict[str, Any]]:
-    """Write the tools for a model's ``tools`` parameter; plain JSON, which the caller may change.
+    """Return the tools for a model's ``tools`` parameter, as plain JSON.
 
-    ``openai`` is for chat completions and the servers that copy them (llama.cpp, vLLM, LM Studio);
-    ``ollama`` the same with only the keywords it keeps; ``mcp`` has output schemas and annotations.
-    With ``read_only`` the tools that write are left out.
+    ``openai`` is for chat completions (also of llama.cpp, vLLM and LM Studio). ``ollama`` is the
+    same with the keywords that Ollama keeps. ``mcp`` has output schemas and annotations.
+    ``read_only`` leaves out the tools that write.
 
     Raises:
         InvalidRequestError: If there is no such style.
     """
     if style not in STYLES:
         raise InvalidRequestError(f"style must be one of {', '.join(STYLES)}, got {style!r}")
-    return [copy.deepcopy(_written(tool, style)) for tool in available_tools(read_only=read_only)]
+    return [
+        copy.deepcopy(_tool_schema(tool, style)) for tool in available_tools(read_only=read_only)
+    ]
 
 
-def _written(tool: Tool, style: Style) -> dict[str, Any]:
+def _tool_schema(tool: Tool, style: Style) -> dict[str, Any]:
     inputs = tool.input_schema()
-    shown = {"name": tool.name, "description": tool.description}
+    names = {"name": tool.name, "description": tool.description}
     if style == "anthropic":
-        return {**shown, "input_schema": inputs}
+        return {**names, "input_schema": inputs}
     for argument in inputs["properties"].values():
         for keyword in _DROPPED.get(style, ()):
             argument.pop(keyword, None)
     if style == "ollama":
         del inputs["additionalProperties"]
     if style != "mcp":
-        return {"type": "function", "function": {**shown, "parameters": inputs}}
+        return {"type": "function", "function": {**names, "parameters": inputs}}
     return {
-        **shown,
+        **names,
         "title": tool.title,
         "inputSchema": inputs,
         "outputSchema": tool.result.schema,
@@ -308,19 +310,19 @@ def dispatch(
     *,
     read_only: bool = False,
 ) -> dict[str, Any]:
-    """Do what a model asked for.
+    """Call a tool.
 
     Args:
         home: The household.
-        ctx: Who asks, from where, and what it may cost; the model can change none of it but
-            ``top_k``, and the times of ``filters`` where they are not set.
+        ctx: The person, their space and time budget. The model can set only ``top_k``, and the
+            times of ``filters`` that are not set here.
         name: The tool.
-        arguments: An object, as Ollama sends it, or its JSON text, as OpenAI does.
+        arguments: An object (Ollama), or its JSON text (OpenAI).
         read_only: Whether tools that write are refused.
 
     Raises:
-        InvalidRequestError: If there is no such tool, or its arguments are invalid; the message is
-            meant for the model.
+        InvalidRequestError: If there is no such tool, or its arguments are invalid. The message is
+            for the model.
     """
     if not isinstance(ctx, RecallContext) or not isinstance(name, str):
         raise InvalidRequestError("a call needs a RecallContext and the name of a tool")
@@ -330,8 +332,8 @@ def dispatch(
             f"there is no tool {reprlib.repr(name)}; there is {', '.join(tools)}"
         )
     tool = tools[name]
-    done = tool.run(home, ctx, read_arguments(name, tool.arguments, arguments))
-    result: dict[str, Any] = tool.result.write(done)
+    record = tool.run(home, ctx, read_arguments(name, tool.arguments, arguments))
+    result: dict[str, Any] = tool.result.write(record)
     return result
 
 
@@ -343,15 +345,13 @@ async def adispatch(
     *,
     read_only: bool = False,
 ) -> dict[str, Any]:
-    """Do what :func:`dispatch` does, on one of the library's own threads."""
+    """Call :func:`dispatch` on one of the library's threads."""
     call = functools.partial(dispatch, home, ctx, name, arguments, read_only=read_only)
     return await home.arun(call, writes=any(tool.writes for tool in TOOLS if tool.name == name))
 
 
 def as_text(result: Mapping[str, Any]) -> str:
-    r"""Write a result as JSON without anything that is markup to a model or invisible.
-
-    ``< > &`` and invisible characters are written as ``\uXXXX``, which reads back unchanged.
+    r"""Return a result as JSON, with ``< > &`` and invisible characters as ``\uXXXX``.
 
     >>> as_text({"doc_id": "</tool>"})
     '{"doc_id": "\\u003c/tool\\u003e"}'

@@ -1,9 +1,8 @@
-"""The MCP server of one household: tools of ``llm_tools``, called in one person's context.
+"""An MCP server: the tools of ``llm_tools`` for one person, for the extra ``[mcp]``.
 
-It is served over standard input and output, or over streamable HTTP at ``/mcp`` for clients that
-hold a token; where the token may be in the URL, also over server-sent events, the older transport,
-for clients that know nothing but a URL: ``/TOKEN/mcp`` and ``/TOKEN/sse``. ``mcp`` and its
-dependencies are the extra ``[mcp]``; nothing else imports this package.
+It serves standard input and output, or streamable HTTP at ``/mcp`` with a bearer token. For clients
+that know only a URL, the token may be in the path: ``/TOKEN/mcp``, and ``/TOKEN/sse`` for
+server-sent events, the older transport.
 """
 
 from __future__ import annotations
@@ -51,17 +50,15 @@ INSTRUCTIONS = (
     "private: are that person's own; do not read them out where others may listen."
 )
 MAX_CONCURRENT_CALLS = 4
-"""The library has no more threads for stages."""
+"""As many as the library has threads for stages."""
 
 log = logging.getLogger("family_recall")
 
 
 def build(home: FamilyRecall, ctx: RecallContext, *, read_only: bool = False) -> Server[Any]:
-    """Build a server whose calls all run in ``ctx``.
+    """Build a server that calls all tools with ``ctx``; the household has to outlive it.
 
-    The household has to outlive the server. No argument of a tool can change who asks. An error of
-    the library becomes the tool's error, in the library's own words. The SDK's tracing to
-    OpenTelemetry is switched off.
+    An error of the library becomes the tool's error. The SDK's tracing to OpenTelemetry is off.
     """
     tools = [
         types.Tool.model_validate(tool) for tool in llm_tools.schema("mcp", read_only=read_only)
@@ -83,7 +80,7 @@ def build(home: FamilyRecall, ctx: RecallContext, *, read_only: bool = False) ->
             result = await anyio.to_thread.run_sync(call, limiter=threads)
         except FamilyRecallError as error:
             return _result(str(error), is_error=True)
-        except Exception:  # the SDK would send the exception's text, whatever it holds
+        except Exception:  # the SDK would send the exception's text
             log.exception("the tool %s failed", request.name)
             return _result("this failed inside the server, whose log says more", is_error=True)
         return _result(llm_tools.as_text(result), structured_content=result)
@@ -101,7 +98,7 @@ def build(home: FamilyRecall, ctx: RecallContext, *, read_only: bool = False) ->
 
 
 def serve_stdio(server: Server[Any]) -> None:
-    """Serve the program at the other end of standard input and output until it hangs up."""
+    """Serve standard input and output until the client closes them."""
 
     async def serve() -> None:
         async with stdio_server() as (incoming, outgoing):
@@ -119,11 +116,11 @@ SSE_PATH = "/sse"
 _MESSAGES_PATH = "/messages"
 _IN_URL = re.compile(r"[A-Za-z0-9._~-]+")
 MAX_CALL_BYTES = 65_536
-"""More than the arguments of any tool need, with every character escaped."""
+"""More than any tool's arguments need, with all characters escaped."""
 
 
 class Token:
-    """Middleware that requires the token: in the header or, with ``in_url``, the path begins so."""
+    """Middleware that requires the token, in the header or, with ``in_url``, in the path."""
 
     def __init__(self, app: ASGIApp, token: str, *, in_url: bool) -> None:
         self._app = app
@@ -156,7 +153,7 @@ class Token:
 
 
 class _Events:
-    """The older transport: a stream of events, and the messages that are posted to it."""
+    """The older transport: a stream of events, and messages posted to it."""
 
     def __init__(self, server: Server[Any]) -> None:
         self._server = server
@@ -167,7 +164,7 @@ class _Events:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Open the stream, or take a message for it."""
+        """Open the stream, or receive a message for it."""
         if scope["method"] == "POST":
             await self._transport.handle_post_message(scope, receive, send)
             return
@@ -183,12 +180,12 @@ def application(
     hosts: Collection[str] = (),
     token_in_url: bool = False,
 ) -> ASGIApp:
-    """Return the server as an ASGI application at ``/mcp``, without state between requests.
+    """Return the server as a stateless ASGI application.
 
-    Refused, in this order: a missing or wrong token (401), a Host that is not this machine's nor
-    one of ``hosts``, names without a port (421), an Origin other than this machine's (403), a body
-    of more than 64 KiB (413). With ``token_in_url`` a path may begin with the token, instead of a
-    header that carries it; then ``/TOKEN/sse`` speaks the older transport.
+    Refused, in this order: a missing or wrong token (401), a Host other than this machine's and
+    ``hosts``, which are names without a port (421), an Origin other than this machine's (403), a
+    body of more than 64 KiB (413). ``token_in_url`` also accepts the token at the beginning of the
+    path, and adds ``/TOKEN/sse``.
 
     Raises:
         InvalidRequestError: If the token is short, or cannot stand in a header, or in a URL.
@@ -223,7 +220,7 @@ def serve_http(
     hosts: Collection[str] = (),
     token_in_url: bool = False,
 ) -> None:
-    """Serve :func:`application` at a port, 0 for any free one, until stopped.
+    """Serve :func:`application` until stopped; port 0 is any free one.
 
     ``ready`` is called with the URL, without a path, once requests are accepted.
     """

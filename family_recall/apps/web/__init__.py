@@ -1,7 +1,6 @@
-"""Pages for a person's own browser: search and browse a household's memory, and edit it.
+"""Web pages to search, browse and edit a household's memories, for the extra ``[browse]``.
 
-``starlette`` and ``uvicorn`` are the extra ``[browse]``; nothing else imports this package. The
-pages hold no script and load nothing, and every form works without one.
+The pages hold no script and load nothing.
 """
 
 from __future__ import annotations

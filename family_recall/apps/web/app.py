@@ -1,4 +1,4 @@
-"""The ASGI application of all pages: routes, forms, errors."""
+"""The ASGI application: routes, forms and errors."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from family_recall.errors import (
 )
 
 MAX_FORM_BYTES = 16_000_000
-"""More than the form of a memory of a million characters, three bytes and nine letters each."""
+"""More than a form with a million characters of three bytes, each written as nine letters."""
 MAX_CONCURRENT_PAGES = 4
-"""The library has no more threads for stages."""
+"""As many as the library has threads for stages."""
 
 Show = Callable[[Reader, QueryParams], Page | str]
-"""Makes a page from the parameters of a link; a text is a whole page of its own."""
+"""Returns a page for the parameters of a link; a text is a whole HTML page."""
 Change = Callable[[Reader, QueryParams, QueryParams], Page | str]
-"""Does what a form asks (link, form); returns where to go next, or the form with its errors."""
+"""Handles a form (link, form); returns the next link, or the form with an error."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -67,23 +67,19 @@ CHANGES: Mapping[str, Change] = {
     "/restore": editing.restore,
     "/undo": editing.undo,
 }
-STATUS_OF_ERROR = (
-    ((UnknownMemoryError, UnknownPersonError, UnknownSpaceError), 404),
-    ((NotTheirsError,), 403),
-    ((FamilyRecallError,), 400),
-)
-"""The status of each error of the library; the first that fits."""
-
 log = logging.getLogger("family_recall")
 
 
 def application(reader: Reader, token: str) -> ASGIApp:
-    """Return one person's pages, open to the browser that follows a link with the token.
+    """Return one person's pages; the first browser that opens the link with the token may see them.
 
     Refused, in this order: a Host other than this machine's (421), an Origin other than this
     machine's (403), a request without the cookie (401), a form of another page (403), a form
-    without the token of these pages (403), more than 16 MB (413). An anonymous or unknown reader
-    is refused at once.
+    without the token of these pages (403), more than 16 MB (413).
+
+    Raises:
+        InvalidRequestError: If the reader is anonymous.
+        UnknownPersonError: If there is no such person.
     """
     localhost.check_token(token)
     if reader.ctx.person_id is None:
@@ -91,15 +87,11 @@ def application(reader: Reader, token: str) -> ASGIApp:
     reader = dataclasses.replace(reader, form_token=localhost.new_token())
     reader.names()
     threads = anyio.CapacityLimiter(MAX_CONCURRENT_PAGES)
-    shown = READING if reader.read_only else {**READING, **EDITING}
-    changes = {} if reader.read_only else CHANGES
-    routes = [
-        *(Route(path, _get(show, reader, threads)) for path, show in shown.items()),
-        *(
-            Route(path, _post(change, reader, threads), methods=["POST"])
-            for path, change in changes.items()
-        ),
-    ]
+    routes = [Route(path, _get(show, reader, threads)) for path, show in READING.items()]
+    if not reader.read_only:
+        routes += [Route(path, _get(show, reader, threads)) for path, show in EDITING.items()]
+        for path, change in CHANGES.items():
+            routes.append(Route(path, _post(change, reader, threads), methods=["POST"]))
 
     async def unknown(_: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -110,16 +102,14 @@ def application(reader: Reader, token: str) -> ASGIApp:
 
 
 def serve(reader: Reader, port: int, ready: Callable[[str], None]) -> None:
-    """Serve on this machine's own address, at a port or 0 for any free one, until stopped.
+    """Serve on this machine until stopped; port 0 is any free one.
 
     ``ready`` is called with the link that opens the pages, once requests are accepted.
     """
     token = localhost.new_token()
     app = application(reader, token)
-    server = localhost.local_server(
-        app, port, lambda url: ready(f"{url}{link('/', **{TOKEN: token})}")
-    )
-    server.run()
+    path = link("/", **{TOKEN: token})
+    localhost.local_server(app, port, lambda url: ready(f"{url}{path}")).run()
 
 
 def _get(show: Show, reader: Reader, threads: anyio.CapacityLimiter) -> Endpoint:
@@ -136,7 +126,7 @@ def _post(change: Change, reader: Reader, threads: anyio.CapacityLimiter) -> End
         body = await _body(request)
         if body is None:
             return _response(_error(413, f"More than {MAX_FORM_BYTES:,} bytes were sent."), reader)
-        # A form is encoded like the part of a link after its question mark.
+        # A form is encoded like a query string.
         form = QueryParams(body)
         sent_token = form.get(FORM_TOKEN, "").encode()
         if not secrets.compare_digest(sent_token, reader.form_token.encode()):
@@ -151,19 +141,22 @@ def _post(change: Change, reader: Reader, threads: anyio.CapacityLimiter) -> End
 
 
 async def _run(make: Callable[[], Page | str], threads: anyio.CapacityLimiter) -> Page | str:
-    """Make a page in a thread; an exception becomes a page that says what went wrong."""
+    """Make a page in a thread; an exception becomes an error page."""
     try:
         return await anyio.to_thread.run_sync(make, limiter=threads)
+    except (UnknownMemoryError, UnknownPersonError, UnknownSpaceError) as error:
+        return _error(404, str(error))
+    except NotTheirsError as error:
+        return _error(403, str(error))
     except FamilyRecallError as error:
-        status = next(status for kinds, status in STATUS_OF_ERROR if isinstance(error, kinds))
-        return _error(status, str(error))
+        return _error(400, str(error))
     except Exception:
         log.exception("a page failed")
         return _error(500, "This failed inside the server, whose log says more.")
 
 
 async def _body(request: Request) -> bytes | None:
-    """Read a request's body; None if it is too long, whatever length it announced."""
+    """Return a request's body; None if it is too long."""
     body = bytearray()
     async for part in request.stream():
         body += part

@@ -1,9 +1,8 @@
-"""Session authentication: only the one browser that opened the link may read and change anything.
+"""Session authentication: one browser, the one that opened the link, has access.
 
-The link's token works once. It is exchanged for a cookie that no script and no other site can
-use, and disappears from the address. Cookies ignore ports, so another server on this machine
-could receive it; it cannot change anything, because a form needs this page's own address as its
-origin, and a token that is in the page.
+The link's token works once. The server exchanges it for a cookie that no script and no other site
+can use. Cookies ignore ports, so another server on this machine may receive the cookie. It still
+cannot change anything: a form needs this server's origin, and a token that is in the page.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _HEADERS = {
 
 @dataclass(slots=True)
 class SessionAuthentication:
-    """Middleware that admits one browser: the link has the token, the cookie the session."""
+    """Middleware that exchanges the link's token for a session cookie, once."""
 
     app: ASGIApp
     token: str
@@ -55,7 +54,7 @@ class SessionAuthentication:
         await (self._response(scope) or self.app)(scope, receive, send_with_headers)
 
     def _response(self, scope: Scope) -> Response | None:
-        """Return a redirection or refusal; None if the request may pass."""
+        """Return a redirection or refusal; None for an authenticated request."""
         cookie = f"family_recall_{(scope.get('server') or ('', 0))[1]}"
         is_known = secrets.compare_digest(_cookie(scope, cookie), self.session)
         token = QueryParams(scope["query_string"]).get(TOKEN)
@@ -76,7 +75,7 @@ class SessionAuthentication:
         return None
 
     def _exchange(self, token: str, cookie: str, *, is_known: bool) -> Response:
-        """Remove the token from the address; set the cookie the first time."""
+        """Redirect to the address without the token; set the cookie the first time."""
         is_right = token.isascii() and secrets.compare_digest(token, self.token)
         if not is_known and (self._token_used or not is_right):
             return _refusal(
@@ -93,7 +92,7 @@ class SessionAuthentication:
 
 
 def _is_same_origin(scope: Scope) -> bool:
-    """Whether a form was sent from a page of this very address."""
+    """Whether a form was sent from a page of this server."""
     (host,) = localhost.headers(scope, b"host")
     sites = localhost.headers(scope, b"sec-fetch-site")
     is_own = localhost.headers(scope, b"origin") == [b"http://" + host]

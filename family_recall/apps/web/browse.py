@@ -1,4 +1,4 @@
-"""What a person may see: a search, every memory day by day, and the people and names."""
+"""The pages that show: search, all memories by day, and people."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from family_recall.types import KINDS, AccessibleSpace, Filters, RecallContext
 from family_recall.types.answer_text import closest_to_show
 
 FILTERS = ("space", "kind", "author", "first", "last")
-"""Names of the parameters that narrow."""
+"""Names of the filter parameters."""
 
 
 def narrowed(
     reader: Reader, params: QueryParams, spaces: Mapping[str, AccessibleSpace]
 ) -> RecallContext:
-    """Return the reader's context, narrowed to the space, kind and author of a link."""
+    """Return the reader's context with the space, kind and author of a link."""
     space_id, kind, author = (param(params, name) or None for name in FILTERS[:3])
     accessible = spaces.get(space_id or "")
     return dataclasses.replace(
         reader.ctx,
         space_id=space_id or reader.ctx.space_id,
         filters=Filters(
-            # A private space answers together with the shared ones; here, alone.
+            # A private space usually answers together with the shared ones; here alone.
             allow_shared=accessible is None or accessible.space.kind != "private",
             kinds=(kind,) if kind else (),
             authors=(author,) if author else (),
@@ -50,12 +50,12 @@ def days_of(params: QueryParams) -> tuple[dt.date | None, dt.date | None]:
 
 
 def filter_values(params: QueryParams, *more: str) -> dict[str, str]:
-    """Return the filters of a link and some other parameters, for the next link and the form."""
+    """Return the filters and some other parameters of a link."""
     return {name: param(params, name) for name in (*FILTERS, *more)}
 
 
 def _choices(reader: Reader, spaces: Mapping[str, AccessibleSpace]) -> dict[str, Any]:
-    """Return what a list or a search may be narrowed to."""
+    """Return the choices of the filters."""
     people = [person.name for person in reader.home.people.all(reader.person_id)]
     return {"spaces": spaces, "kinds": KINDS, "people": people}
 
@@ -74,7 +74,7 @@ _MAX_OPEN_MONTHS = 18
 
 
 def browse_page(reader: Reader, params: QueryParams) -> Page:
-    """List what a link asks for, the newest first."""
+    """List the memories that match the filters, the newest first."""
     spaces, offset = reader.spaces(), _offset(param(params, "at"))
     first, last = days_of(params)
     listing = reader.home.memories.page(
@@ -114,11 +114,11 @@ MAX_NAMES = 60
 
 
 def people_page(reader: Reader, _: QueryParams) -> Page:
-    """Show the household as one person may see it."""
+    """Show the spaces, people and names that the reader may see."""
     people = reader.home.people.all(reader.person_id)
     names = {person.person_id: person.name for person in people}
     guardians = reader.home.people.guardians().items()
-    children = [names.get(child, child) for child, of in guardians if reader.person_id in of]
+    children = [names.get(child, child) for child, ids in guardians if reader.person_id in ids]
     view = {
         "spaces": reader.spaces(),
         "people": people,
@@ -167,7 +167,7 @@ def search_page(reader: Reader, params: QueryParams) -> Page:
 
 
 def why(reader: Reader, params: QueryParams) -> str:
-    """Answer the question of a link, and return the page that shows how."""
+    """Answer the question of a link; return the page that explains the recall."""
     ctx = _context(reader, params, reader.spaces())
     inspected = reader.home.inspect(param(params, "q"), ctx)
     return recall_page(
@@ -179,7 +179,7 @@ def why(reader: Reader, params: QueryParams) -> str:
 
 
 def feedback(reader: Reader, params: QueryParams, form: QueryParams) -> str:
-    """Record whether a result was what the question wanted; return the link to the results."""
+    """Store feedback on a result; return the link to the results."""
     ctx = _context(reader, params, reader.spaces())
     accepted = param(form, "accepted") == "yes"
     question = param(params, "q")
@@ -198,10 +198,9 @@ def _context(
         )
     ctx = narrowed(reader, params, spaces)
     first, last = days_of(params)
+    end = last + dt.timedelta(days=1) if last and last < _LAST_DAY else None
     after, before = (
-        None if day is None else dt.datetime.combine(day, dt.time())
-        # What lasts to the end of the calendar has no end.
-        for day in (first, last + dt.timedelta(days=1) if last and last < _LAST_DAY else None)
+        None if day is None else dt.datetime.combine(day, dt.time()) for day in (first, end)
     )
     return dataclasses.replace(
         ctx,

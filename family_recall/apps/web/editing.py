@@ -1,4 +1,4 @@
-"""The forms that add, correct, relate and forget memories; receipts, the trash, and undoing."""
+"""The forms that add, correct, relate and forget memories, receipts, and undo."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from family_recall.types.memory import MEMORY_FIELDS
 
 
 def add_page(reader: Reader, params: QueryParams) -> Page:
-    """Show the form."""
+    """Show the form that adds a memory."""
     return _add_form(reader, {"text": "", "space_id": param(params, "space"), "occurred_at": ""})
 
 
 def add(reader: Reader, _: QueryParams, form: QueryParams) -> Page | str:
-    """Store what was typed; the form again, with what is wrong, where that cannot be."""
+    """Store a memory; return the form with an error where that fails."""
     typed = {
         "text": form.get("text", "").replace("\r\n", "\n").strip(),
         "space_id": param(form, "space_id"),
@@ -64,20 +64,19 @@ def add(reader: Reader, _: QueryParams, form: QueryParams) -> Page | str:
         stored, change = reader.changes.add(memory)
     except (FamilyRecallError, ValueError) as error:
         return _add_form(reader, typed, f"Nothing was added: {error}")
-    there = reader.home.memories.get(
-        stored.doc_id, reader.ctx, space_id=memory.space_id
-    ).current.memory
+    detail = reader.home.memories.get(stored.doc_id, reader.ctx, space_id=memory.space_id)
     text = "Added." if change else "You had added just that before; here it is."
-    return reader.note(text, memory_link(there), change, back="/")
+    return reader.note(text, memory_link(detail.current.memory), change, back="/")
 
 
 def _add_form(reader: Reader, typed: Mapping[str, str], error: str = "") -> Page:
-    spaces = {id_: each.space.name for id_, each in reader.spaces().items()}
-    shared = [id_ for id_, each in reader.spaces().items() if each.space.kind != "private"]
-    usual = reader.ctx.space_id or next(iter(shared), next(iter(spaces), ""))
+    spaces = [accessible.space for accessible in reader.spaces().values()]
+    shared = [space.space_id for space in spaces if space.kind != "private"]
+    names = {space.space_id: space.name for space in spaces}
+    default = reader.ctx.space_id or next(iter([*shared, *names]), "")
     view = {
-        "typed": {**typed, "space_id": typed["space_id"] or usual},
-        "spaces": spaces,
+        "typed": {**typed, "space_id": typed["space_id"] or default},
+        "spaces": names,
         "text_field": MEMORY_FIELDS["text"],
         "error": error,
     }
@@ -100,7 +99,7 @@ def correct_page(reader: Reader, params: QueryParams) -> Page:
 
 
 def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | str:
-    """Store what was sent as a new version; a field sent as it was shown stays as it is."""
+    """Store a new version; a field that was sent as shown stays unchanged."""
     detail = find_editable(reader, params)
     memory, space = detail.current.memory, _space(reader, detail)
     shown = _form_values(detail.current, space)
@@ -149,17 +148,17 @@ def _correct_form(
 
 
 def _changed(shown: Mapping[str, str], typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields whose meaning differs from what was shown; a browser may rewrite one."""
-    for name, value in typed.items():
+    """Yield the fields whose parsed value changed; a browser may rewrite a text."""
+    for name, text in typed.items():
         spec = MEMORY_FIELDS[name]
-        if value != shown[name]:
-            meaning = _parsed(spec, value)
-            if meaning != _parsed(spec, shown[name]):
-                yield name, meaning
+        if text != shown[name]:
+            value = _parsed(spec, text)
+            if value != _parsed(spec, shown[name]):
+                yield name, value
 
 
 def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, str]:
-    """Return every field that the reader sees as the form shows it."""
+    """Return the visible fields as the form shows them."""
     return {
         name: _normalized(MEMORY_FIELDS[name], printable(_written(MEMORY_FIELDS[name], version)))
         for name in (*FIRST_FIELDS, *MORE_FIELDS)
@@ -168,14 +167,14 @@ def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, st
 
 
 def _normalized(spec: FieldSpec, text: str) -> str:
-    """Return a value with line feeds as line breaks; without any where the form has one line."""
+    """Return a text with line feeds; without any for a field of one line."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     has_one_line = spec.type == "text" and not spec.multiline
     return text.replace("\n", "") if has_one_line else text
 
 
 def _written(spec: FieldSpec, version: StoredVersion) -> str:
-    """Write a field as its control in the form holds it."""
+    """Return a field as the text of its control."""
     value = getattr(version.memory, spec.name)
     if spec.type == "texts":
         return "\n".join(value)
@@ -186,7 +185,7 @@ def _written(spec: FieldSpec, version: StoredVersion) -> str:
 
 
 def _parsed(spec: FieldSpec, value: str) -> Any:
-    """Return what a control's value means as the value of the field."""
+    """Return the field's value for the text of its control."""
     if spec.type == "texts":
         return tuple(line.strip() for line in value.split("\n") if line.strip())
     if spec.type == "moment":
@@ -213,7 +212,7 @@ def relate_page(reader: Reader, params: QueryParams) -> Page:
 
 
 def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
-    """Store a relation that is seen by the people who see its memory."""
+    """Store a relation, visible to those who see its memory."""
     memory = find(reader, params).current.memory
     change = reader.changes.relate(
         Relation(
@@ -231,20 +230,19 @@ def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
 
 
 def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
-    """Remove a relation that is shown with a memory."""
+    """Remove a relation of a memory."""
     detail = find(reader, params)
     names = ("subject", "relation", "object", "since")
     wanted = {name: params[name] for name in names if params.get(name)}
-    known = itertools.chain(*relations_of(reader, detail))
-    matches = [relation for relation in known if relation_params(relation) == wanted]
-    change = reader.changes.unrelate(matches)
+    relations = itertools.chain(*relations_of(reader, detail))
+    change = reader.changes.unrelate([r for r in relations if relation_params(r) == wanted])
     text = "The relation is removed. The memories it was based on stay."
     then = memory_link(detail.current.memory)
     return reader.note(text if change else "Nothing was changed.", then, change)
 
 
 def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
-    """Undo the change that a link names; return the link to the page it was made from."""
+    """Undo the change of a link; return the link to the page it was made from."""
     number = param(params, "done")
     done = reader.done.pop(number, None)
     if done is None or done.change is None:
@@ -255,7 +253,7 @@ def undo(reader: Reader, params: QueryParams, _: QueryParams) -> str:
     try:
         done.change.undo()
     except Exception:
-        reader.done[number] = done  # it may still be undone once what prevents it is gone
+        reader.done[number] = done  # undoing may succeed later
         raise
     return reader.note(f"Undone: {done.change.what}.", done.back)
 
@@ -265,12 +263,12 @@ TRASH_DAYS = {
     "1": "a day, in case you change your mind",
     "0": "no time: gone at once, with no undo",
 }
-"""How many days a forgotten memory may stay in the trash, and how the form says it."""
+"""Days in the trash, and their description in the form."""
 _MAX_RECEIPTS = 200
 
 
 def forget_page(reader: Reader, params: QueryParams) -> Page:
-    """Show exactly what would go; nothing is changed."""
+    """Show what would be forgotten."""
     memory = find(reader, params).current.memory
     plan = reader.home.forget(_selection(memory), person_id=reader.person_id, dry_run=True)
     if plan.held_back or not plan.doc_ids:
@@ -288,7 +286,7 @@ def forget_page(reader: Reader, params: QueryParams) -> Page:
 
 
 def forget(reader: Reader, params: QueryParams, form: QueryParams) -> str:
-    """Forget what the dry run showed, and nothing else."""
+    """Forget exactly what the dry run showed."""
     memory = find(reader, params).current.memory
     days = param(form, "days")
     if days not in TRASH_DAYS:
@@ -303,7 +301,7 @@ def forget(reader: Reader, params: QueryParams, form: QueryParams) -> str:
 
 
 def receipt_page(reader: Reader, params: QueryParams) -> Page:
-    """Show what went, in numbers; proof where it is asked for, once nothing is in the trash."""
+    """Show a receipt, with its verification where that is asked for."""
     receipt = _receipt(reader, params)
     proof = reader.home.erasure.verify(receipt) if param(params, "proof") else None
     view = {
@@ -316,14 +314,14 @@ def receipt_page(reader: Reader, params: QueryParams) -> Page:
 
 
 def restore(reader: Reader, params: QueryParams, _: QueryParams) -> str:
-    """Restore what is in the trash."""
+    """Restore forgotten memories from the trash."""
     receipt = _receipt(reader, params)
     reader.home.erasure.undo(receipt.receipt_id, person_id=reader.person_id)
     return reader.note("It is restored.", "/forgotten")
 
 
 def receipts_page(reader: Reader, _: QueryParams) -> Page:
-    """List what this reader has forgotten, the newest first."""
+    """List the reader's receipts, the newest first."""
     rows = [
         (receipt, _moment(reader, receipt.at), _trash_until(reader, receipt))
         for receipt in reader.home.erasure.receipts()
@@ -346,7 +344,7 @@ def _receipt(reader: Reader, params: QueryParams) -> Receipt:
 
 
 def _trash_until(reader: Reader, receipt: Receipt) -> str | None:
-    """Return until when something is in the trash; None where it is not."""
+    """Return when the trash is emptied; None where nothing is in it."""
     now = reader.ctx.now or dt.datetime.now(dt.UTC)
     if receipt.undo_until is None or dt.datetime.fromisoformat(receipt.undo_until) <= now:
         return None

@@ -1,4 +1,4 @@
-"""A server for this machine, or for named hosts: checks of Host and Origin, tokens, uvicorn."""
+"""A uvicorn server for this machine or named hosts, with checks of Host, Origin and tokens."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from family_recall.errors import InvalidRequestError
 HOST = "127.0.0.1"
 MIN_TOKEN_CHARS = 16
 MAX_CONNECTIONS = 64
-"""More than a browser or a program opens, and far fewer than the files a process may open."""
+"""More than a browser opens, and fewer than the open files of a process may be."""
 REQUEST_TIMEOUT_S = 10.0
-"""Seconds in which a request, once begun, has to be whole; no token is known before."""
+"""Seconds until a request has to be complete; its token is not known before."""
 _SHUTDOWN_TIMEOUT_S = 3
 _NAMES = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 _PORT = re.compile(rb":[0-9]{1,5}\Z")
@@ -29,10 +29,10 @@ _ORIGINS = re.compile(rb"http://" + _NAMES.pattern)
 
 
 class KnownHostsOnly:
-    """Middleware that passes on requests sent to one of this machine's own names, or of ``hosts``.
+    """Middleware that admits requests to this machine's names and to ``hosts``.
 
-    A page elsewhere may resolve its own name to this machine (DNS rebinding); its browser then
-    still sends that name as the Host, and the page's address as the Origin.
+    A foreign page may resolve its own name to this machine (DNS rebinding). The browser then still
+    sends that name as the Host, and the page's address as the Origin.
     """
 
     def __init__(self, app: ASGIApp, hosts: Collection[str] = ()) -> None:
@@ -58,7 +58,7 @@ class KnownHostsOnly:
 
 
 def headers(scope: Scope, name: bytes) -> list[bytes]:
-    """Return every value of a request's header, named in lower case."""
+    """Return all values of a request header; ``name`` is in lower case."""
     return [value for header, value in scope["headers"] if header == name]
 
 
@@ -68,7 +68,7 @@ def new_token() -> str:
 
 
 def check_token(token: str) -> None:
-    """Refuse a token that is easily guessed, or cannot stand in a header."""
+    """Raise for a token that is short, or invalid in a header."""
     if len(token) < MIN_TOKEN_CHARS or not token.isascii() or not token.isprintable():
         raise InvalidRequestError(
             f"a token is {MIN_TOKEN_CHARS} or more printable ASCII characters; make one with: "
@@ -79,10 +79,9 @@ def check_token(token: str) -> None:
 def local_server(
     app: ASGIApp, port: int, ready: Callable[[str], None], *, address: str = HOST
 ) -> uvicorn.Server:
-    """Return a server at a port, 0 for any free one, and an address of this machine.
+    """Return a server; port 0 is any free one.
 
-    ``ready`` is called with ``http://127.0.0.1:…``, without a final slash, once requests are
-    accepted.
+    ``ready`` is called with its URL, without a final slash, once requests are accepted.
     """
     config = uvicorn.Config(
         app,
@@ -100,15 +99,15 @@ def local_server(
 
 
 class _BoundedConnection(H11Protocol):
-    """A connection that is closed if there are too many, or if a request takes too long to come.
+    """A connection that is closed if there are too many, or if a request takes too long.
 
-    Otherwise any program that reaches the port could hold every file that the process may open.
+    Otherwise any program could use up the process's open files.
     """
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Accept a connection, unless there are too many."""
+        """Accept a connection; close it if there are too many."""
         super().connection_made(transport)
         if len(self.connections) > MAX_CONNECTIONS:
             transport.abort()
@@ -116,7 +115,7 @@ class _BoundedConnection(H11Protocol):
             self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        """Read a part of a request, and wait for the rest of it."""
+        """Read a part of a request."""
         super().data_received(data)
         self._await_request()
 

@@ -18,7 +18,6 @@ from family_recall.types import (
     MemoryDetail,
     RecallContext,
     Relation,
-    Result,
 )
 
 NOT_EDITABLE = "Only the person who said this, or an owner of its space, may edit it."
@@ -31,7 +30,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
     """Show one memory."""
     detail = find(reader, params)
     memory = detail.current.memory
-    stated, known = relations_of(reader, detail)
+    evidenced, others = relations_of(reader, detail)
     return Page(
         "memory.jinja",
         {
@@ -40,8 +39,8 @@ def page(reader: Reader, params: QueryParams) -> Page:
             "memory": memory,
             "is_editable": is_editable(reader, memory),
             "not_editable": NOT_EDITABLE,
-            "stated": list(_removable(reader, memory, stated)),
-            "known": list(_removable(reader, memory, known)),
+            "stated": list(_removable(reader, memory, evidenced)),
+            "known": list(_removable(reader, memory, others)),
             "links": itertools.groupby(
                 sorted(detail.links, key=lambda pair: pair[0]), lambda pair: pair[0]
             ),
@@ -52,14 +51,14 @@ def page(reader: Reader, params: QueryParams) -> Page:
 
 
 def find(reader: Reader, params: QueryParams) -> MemoryDetail:
-    """Return the memory that a link names, of those that the reader may see."""
+    """Return the memory of a link; raise if the reader may not see it."""
     return reader.home.memories.get(
         params.get("id", ""), reader.ctx, space_id=param(params, "space") or None
     )
 
 
 def find_editable(reader: Reader, params: QueryParams) -> MemoryDetail:
-    """Return the memory that a link names; refuse one that the reader may not edit."""
+    """Return the memory of a link; raise if the reader may not edit it."""
     detail = find(reader, params)
     if not is_editable(reader, detail.current.memory):
         raise NotTheirsError(NOT_EDITABLE)
@@ -67,7 +66,7 @@ def find_editable(reader: Reader, params: QueryParams) -> MemoryDetail:
 
 
 def is_editable(reader: Reader, memory: Memory) -> bool:
-    """Whether the reader may correct a memory, relate with it and forget it."""
+    """Whether the reader may correct, relate and forget a memory."""
     return reader.home.memories.may_correct(
         str(memory.doc_id), person_id=reader.person_id, space_id=memory.space_id
     )
@@ -79,19 +78,19 @@ def memory_link(memory: Memory, path: str = "/memory", **params: str) -> str:
 
 
 def relations_of(reader: Reader, detail: MemoryDetail) -> tuple[list[Relation], list[Relation]]:
-    """Return the relations that rest on a memory, and the others of whom and what it names."""
+    """Return the relations with a memory as evidence, and the others of its entities."""
     memory = detail.current.memory
-    everything = reader.home.relations.all(person_id=reader.person_id, space_id=memory.space_id)
-    stated = [
+    relations = reader.home.relations.all(person_id=reader.person_id, space_id=memory.space_id)
+    evidenced = [
         relation
-        for relation in everything
+        for relation in relations
         if memory.doc_id in relation.evidence and relation.space_id == memory.space_id
     ]
-    return stated, [relation for relation in detail.relations if relation not in stated]
+    return evidenced, [relation for relation in detail.relations if relation not in evidenced]
 
 
 def relation_params(relation: Relation) -> dict[str, str]:
-    """Return the parameters by which a link names one of a memory's relations."""
+    """Return the link parameters that identify a relation of a memory."""
     params = {name: getattr(relation, name) for name in ("subject", "relation", "object")}
     if relation.valid_from:
         params["since"] = relation.valid_from.isoformat()
@@ -101,49 +100,45 @@ def relation_params(relation: Relation) -> dict[str, str]:
 def _removable(
     reader: Reader, memory: Memory, relations: list[Relation]
 ) -> Iterator[tuple[Relation, str | None]]:
-    """Yield relations, each with where the form that removes it goes; None where there is none."""
+    """Yield relations, each with the link that removes it, if the reader may."""
     for relation in relations:
-        may = not reader.read_only and reader.home.relations.may_remove(
+        action = None
+        if not reader.read_only and reader.home.relations.may_remove(
             relation, person_id=reader.person_id
-        )
-        to = memory_link(memory, "/unrelate", **relation_params(relation)) if may else None
-        yield relation, to
+        ):
+            action = memory_link(memory, "/unrelate", **relation_params(relation))
+        yield relation, action
 
 
 def _similar(reader: Reader, memory: Memory) -> Mapping[str, Any]:
-    """Recall with a memory's own words: near copies, a newer fact, and similar memories."""
+    """Recall with a memory's text; return its own result and the similar memories."""
     ctx = RecallContext(
         person_id=reader.person_id,
         space_id=reader.ctx.space_id,
         time_budget_ms=reader.ctx.time_budget_ms,
         top_k=MAX_SIMILAR + 1,
-        allow_cross_encoder=False,  # it would take ten times the rest of the page
+        allow_cross_encoder=False,  # it takes ten times as long as the rest of the page
         now=reader.ctx.now,
         filters=Filters(kinds=(memory.kind,)),
     )
-    results = reader.home.recall(memory.text[:_QUESTION_CHARS], ctx).results
-    others = [result for result in results if not _is(result, memory)]
-    return {
-        "itself": next((result for result in results if _is(result, memory)), None),
-        "similar": [result for result in others if result.confidence >= MIN_SIMILAR_CONFIDENCE][
-            :MAX_SIMILAR
-        ],
-    }
-
-
-def _is(result: Result, memory: Memory) -> bool:
-    return (result.space_id, result.doc_id) == (memory.space_id, memory.doc_id)
+    itself, similar = None, []
+    for result in reader.home.recall(memory.text[:_QUESTION_CHARS], ctx):
+        if (result.space_id, result.doc_id) == (memory.space_id, memory.doc_id):
+            itself = result
+        elif result.confidence >= MIN_SIMILAR_CONFIDENCE:
+            similar.append(result)
+    return {"itself": itself, "similar": similar[:MAX_SIMILAR]}
 
 
 _MAX_COMPARED_WORDS = 600
-"""The time of a comparison grows with the square of the words."""
+"""Longer texts are not compared: the time grows with the square of the words."""
 
 
 def earlier_versions(detail: MemoryDetail) -> list[dict[str, Any]]:
-    """Return the versions that a memory replaced, the newest first.
+    """Return a memory's earlier versions, the newest first.
 
-    Each has its text in ``pieces``, (``same``, ``removed`` by the next version or ``added``, text),
-    and the other fields that changed: name, value here, value in the next version.
+    Each is compared with the next version: its text as ``pieces`` (``same``, ``removed`` or
+    ``added``, text), and ``changes`` of other fields (name, value, next value).
     """
     return [
         {
@@ -157,9 +152,9 @@ def earlier_versions(detail: MemoryDetail) -> list[dict[str, Any]]:
 
 def _changes(before: Memory, after: Memory) -> Iterator[tuple[str, str, str]]:
     for spec in dataclasses.fields(Memory):
-        was, now = getattr(before, spec.name), getattr(after, spec.name)
-        if spec.name != "text" and was != now:
-            yield spec.name.replace("_", " "), _value_text(was), _value_text(now)
+        old, new = getattr(before, spec.name), getattr(after, spec.name)
+        if spec.name != "text" and old != new:
+            yield spec.name.replace("_", " "), _value_text(old), _value_text(new)
 
 
 def _value_text(value: object) -> str:
@@ -169,7 +164,7 @@ def _value_text(value: object) -> str:
 
 
 def _compared(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield an earlier text in pieces, with the words that the next one removed or added."""
+    """Yield the pieces of a text, compared with the next version's."""
     removed, added = before.split(" "), after.split(" ")
     if before == after or max(len(removed), len(added)) > _MAX_COMPARED_WORDS:
         yield "same", before

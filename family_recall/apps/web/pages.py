@@ -1,4 +1,4 @@
-"""What all pages share: the person who reads them, rendering, links and parameters."""
+"""Shared by all pages: the reader, rendering, links and parameters."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from family_recall.types import AccessibleSpace, RecallContext
 FORM_TOKEN = "form_token"  # noqa: S105 - the name of a field in forms.jinja, not a token
 _STYLE = (*STYLE, "web.css")
 _MAX_DONE = 100
-"""Changes of one session that can still be undone; earlier ones are forgotten first."""
+"""The number of latest changes that can be undone."""
 
 
 class Done(NamedTuple):
-    """What was just done, in a sentence; what undoes it, if anything; where to go then."""
+    """A message, the change to undo, if any, and the link to show after undoing it."""
 
     text: str
     change: Change | None
@@ -32,14 +32,14 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """The person who reads the pages, for as long as they are served.
+    """The person who reads the pages.
 
     Args:
         home: The household; it has to outlive the server.
-        ctx: Who asks, and what a question may cost. Nothing a page sends can change who.
-        household: What the household is called where no shared space has a name.
-        form_token: What every form has to carry.
-        done: What was done since the pages were opened, by the number in the link.
+        ctx: The person and their time budget; no request can change the person.
+        household: The household's name where no shared space has one.
+        form_token: The token that every form has to send.
+        done: Messages and changes of this session, by the number in the link.
     """
 
     home: FamilyRecall
@@ -58,11 +58,11 @@ class Reader:
 
     @property
     def changes(self) -> Changes:
-        """What they may change, each change with its undoing."""
+        """The person's changes, which can be undone."""
         return Changes(self.home, self.person_id)
 
     def names(self) -> tuple[str, str]:
-        """Return what the household is called, and what the person is."""
+        """Return the names of the household and of the person."""
         shared = [
             accessible.space
             for accessible in self.home.spaces.accessible(self.person_id)
@@ -75,18 +75,18 @@ class Reader:
         return household or self.household, people.get(self.person_id, self.person_id)
 
     def spaces(self) -> dict[str, AccessibleSpace]:
-        """Return the spaces they may enter, by id, each with a name to show."""
-        shown = {}
+        """Return the accessible spaces by id, each with a display name."""
+        spaces = {}
         for accessible in self.home.spaces.accessible(self.person_id):
             name = _space_name(accessible, self.person_id)
             space = dataclasses.replace(accessible.space, name=name)
-            shown[space.space_id] = msgspec.structs.replace(accessible, space=space)
-        return shown
+            spaces[space.space_id] = msgspec.structs.replace(accessible, space=space)
+        return spaces
 
     def note(self, text: str, then: str, change: Change | None = None, back: str = "") -> str:
-        """Remember what was done; return the link to the page that says so and offers to undo it.
+        """Store a message and its change; return the link to the page that shows it.
 
-        ``then`` is the page to show next, and once it is undone, unless ``back`` is.
+        ``then`` is the next page, and the page after undoing, unless ``back`` is.
         """
         number = str(next(self._numbers))
         self.done[number] = Done(text, change, back or then)
@@ -104,10 +104,7 @@ class Page:
 
 
 def html(page: Page, reader: Reader | None, done: str = "") -> str:
-    """Return a page as HTML; without a reader it may show nothing of the household.
-
-    ``done`` is the number of what was just done, as in the link.
-    """
+    """Return a page as HTML; ``done`` is the number of the message to show."""
     household, person = reader.names() if reader else ("", "")
     return render(
         page.template,
@@ -124,7 +121,7 @@ def html(page: Page, reader: Reader | None, done: str = "") -> str:
 
 @functools.cache
 def content_security_policy() -> str:
-    """Return the policy of every page: its own style sheet and forms, nothing else."""
+    """Return the policy of all pages: their own style sheets and forms, nothing else."""
     hashes = f"{style_hash(stylesheet(*_STYLE))} {style_hash(stylesheet(*STYLE))}"
     return (
         f"default-src 'none'; style-src {hashes}; form-action 'self'; base-uri 'none'; "
@@ -133,22 +130,22 @@ def content_security_policy() -> str:
 
 
 def link(path: str, /, **params: str | int | None) -> str:
-    """Return a link within these pages, without the parameters that are None or empty.
+    """Return a link within these pages, without empty parameters.
 
     >>> link("/memory", id="a/b&c", space="shared:home")
     '/memory?id=a%2Fb%26c&space=shared%3Ahome'
     """
-    needed = {name: value for name, value in params.items() if value not in {None, ""}}
-    return str(URL(path).include_query_params(**needed)) if needed else path
+    filled = {name: value for name, value in params.items() if value not in {None, ""}}
+    return str(URL(path).include_query_params(**filled)) if filled else path
 
 
 def param(params: QueryParams, name: str) -> str:
-    """Return what a link or form sends under a name, without white space around it."""
+    """Return a stripped parameter of a link or form; empty where it is missing."""
     return params.get(name, "").strip()
 
 
 def _space_name(accessible: AccessibleSpace, person_id: str) -> str:
-    """Return what a space is called: its name or, without one, who sees it."""
+    """Return a space's name, or a description for one without."""
     space = accessible.space
     if space.name:
         return space.name
