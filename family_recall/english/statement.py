@@ -10,7 +10,7 @@ from typing import Final
 
 from .asking import asked_in, waits_for_answer
 from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
-from .text import STOP_WORDS, lowered
+from .text import STOP_WORDS, lowered, whole_words
 from .values import KINDS, Values, values_in
 
 BITS_VERSION: Final = "4"
@@ -20,13 +20,7 @@ _MAX_CHARS = 2000
 _MAX_CHARS_OF_PEOPLE = 1000
 
 
-def _either(lines: str) -> re.Pattern[str]:
-    """Return a pattern of whole words in lower case, with one alternative per line."""
-    alternatives = "|".join(line.strip() for line in lines.strip().splitlines())
-    return re.compile(rf"(?<![\w'’])(?:{alternatives})(?![\w])")
-
-
-_CHANGED = _either(r"""
+_CHANGED = whole_words(r"""
     chang(?:ed|ing|es)|moved|moving|moves|shifted|switch(?:ed|ing)|swapp(?:ed|ing)
     replac(?:ed|ing|ement)
     instead(?: of)?|rather than|no longer|not any ?more|any ?more|rescheduled|rebooked|postponed
@@ -51,14 +45,14 @@ _CHANGED = _either(r"""
     is out|are out|is off|has retired|have retired|joined|taking up|took up|started at|we['’]ll not
     scrap that|not the|gave up the|sold up|went back to|gone back to|goes back to
 """)
-_RENEWED = _either(r"""
+_RENEWED = whole_words(r"""
     now|new|another|different|since (?:then|the|we|he|she)|these days|this (?:year|term|season)
     already
     finally|at last|just got|just bought|got (?:a|an|our|my|his|her)|grown|taller|bigger|longer
     latest
     as well|again|next
 """)
-_STOPPED = _either(r"""
+_STOPPED = whole_words(r"""
     no longer|not any ?more|any ?more|stopp(?:ed|ing)|quit|gave up|given up|giving up|came off
     come off|off the|finished(?: with)?|done with|ended|cancel(?:led|ed)?|called off|scrapp?(?:ed)?
     sold|gave (?:\w+ ){0,3}(?:back|away)|given (?:\w+ )?(?:back|away)|returned
@@ -74,7 +68,7 @@ _STOPPED = _either(r"""
     does(?:n['’]t| not) (?:\w+ ){1,3}any ?more|isn['’]t (?:\w+ ){0,3}any ?more
     not (?:\w+ ){1,4}any ?more
 """)
-_FOR_NOW = _either(
+_FOR_NOW = whole_words(
     r"""
     just (?:this|for|today|tonight|tomorrow|once)|only (?:this|today|tonight|in|until|till)
     for (?:today|tonight)
@@ -91,10 +85,10 @@ _FOR_NOW = _either(
     borrowing|stand(?:ing)?[- ]in|covering|cover for|bank holiday|half[- ]term
 """.replace("WEEKDAY", "|".join(WEEKDAY_NAMES))
 )
-_ONE_DAY = _either(r"""
+_ONE_DAY = whole_words(r"""
     today|yesterday|this (?:morning|afternoon|evening)|last (?:night|week|weekend)|earlier
 """)
-_UNSURE = _either(r"""
+_UNSURE = whole_words(r"""
     maybe|might|perhaps|thinking (?:of|about)|thought about|wonder(?:ing)?
     could (?:we|i|he|she|they)
     should (?:we|i|he|she|they)|if (?:we|he|she|they|it|you|i|the)|would (?:like|love|be|prefer)
@@ -105,7 +99,7 @@ _UNSURE = _either(r"""
     possibly|nearly|almost
     what if|how about|shall (?:we|i)|let['’]?s|ought to|pretend|in the (?:film|book|game|story)
 """)
-_NEGATED = _either(r"""
+_NEGATED = whole_words(r"""
     not|never|no|nobody|none|nothing|without|isn['’]?t|aren['’]?t|wasn['’]?t|weren['’]?t|don['’]?t
     doesn['’]?t|didn['’]?t|won['’]?t|wouldn['’]?t|can['’]?t|cannot|hasn['’]?t|haven['’]?t|no longer
 """)

@@ -58,6 +58,12 @@ def lowered(text: str) -> str:
     return (text if text.isascii() else text.translate(_PLAIN_LETTERS)).lower()
 
 
+def whole_words(lines: str) -> re.Pattern[str]:
+    """Return a pattern of whole words in lower case, with one alternative per line."""
+    alternatives = "|".join(line.strip() for line in lines.strip().splitlines())
+    return re.compile(rf"(?<![\w'’])(?:{alternatives})(?!\w)")
+
+
 def search_terms(stems: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Choose the search terms of (word, stem) pairs: each stem once, no stop words.
 
