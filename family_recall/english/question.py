@@ -73,9 +73,7 @@ _STATE = re.compile(
     r"(?:(?:so|and|but|ok|okay|hey|wait)[,\s]+)*"
     r"(?:is|are|am|does|do|has|have|can|will|did|was|were)\b"
 )
-_ALL = whole_words(
-    r"all|every|everything|everyone|each|list|which of|what are (?:the|our|my) \w+s"
-)
+_ALL = whole_words(r"all|every|everything|everyone|each|list|which of|what are (?:the|our|my) \w+s")
 _EVENT = re.compile(
     r"\b(?:what|how|why|where|when|who|which)\b.{0,40}?\b(?:did|happened|went|was it like)\b"
     r"|\b(?:last time|first time|what happened|how was|how did|remember when)\b"

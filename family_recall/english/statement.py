@@ -13,7 +13,7 @@ from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
 from .text import STOP_WORDS, lowered, whole_words
 from .values import KINDS, Values, values_in
 
-BITS_VERSION: Final = "4"
+BITS_VERSION: Final = "5"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 _MAX_CHARS = 2000
@@ -85,42 +85,19 @@ _FOR_NOW = whole_words(
     borrowing|stand(?:ing)?[- ]in|covering|cover for|bank holiday|half[- ]term
 """.replace("WEEKDAY", "|".join(WEEKDAY_NAMES))
 )
-_ONE_DAY = whole_words(r"""
-    today|yesterday|this (?:morning|afternoon|evening)|last (?:night|week|weekend)|earlier
-""")
-_UNSURE = whole_words(r"""
-    maybe|might|perhaps|thinking (?:of|about)|thought about|wonder(?:ing)?
-    could (?:we|i|he|she|they)
-    should (?:we|i|he|she|they)|if (?:we|he|she|they|it|you|i|the)|would (?:like|love|be|prefer)
-    wants? (?:to|a)|wanted to|hop(?:e|es|ing)|wish(?:es)?|dream(?:s|ing)?|considering
-    talk(?:ed|ing)? about
-    looking (?:at|for|into)|planning|plans? to|asked (?:if|whether|about|for)|wants? us to|not sure
-    suggest(?:ed|s)?|offered|quoted|quote|reckons?|one day|some ?day|eventually|probably
-    possibly|nearly|almost
-    what if|how about|shall (?:we|i)|let['’]?s|ought to|pretend|in the (?:film|book|game|story)
-""")
-_NEGATED = whole_words(r"""
-    not|never|no|nobody|none|nothing|without|isn['’]?t|aren['’]?t|wasn['’]?t|weren['’]?t|don['’]?t
-    doesn['’]?t|didn['’]?t|won['’]?t|wouldn['’]?t|can['’]?t|cannot|hasn['’]?t|haven['’]?t|no longer
-""")
 
 _WORDINGS = {
     "changed": _CHANGED,
     "renewed": _RENEWED,
     "stopped": _STOPPED,
     "for_now": _FOR_NOW,
-    "one_day": _ONE_DAY,
-    "unsure": _UNSURE,
-    "negated": _NEGATED,
 }
 CUES: Final = (*_WORDINGS, "asks", "only_asks")
 """What a text says about its own statement.
 
 ``changed``: something is other than it was. ``renewed``: something is new, or holds now: a weaker
 cue of the same. ``stopped``: something ended, is gone or was given back. ``for_now``: it holds for
-a while only. ``one_day``: it tells of one day. ``unsure``: it is a wish, a plan or a guess.
-``negated``: it has a negation. ``asks``: it waits for an answer. ``only_asks``: it asks and states
-nothing.
+a while only. ``asks``: it waits for an answer. ``only_asks``: it asks and states nothing.
 """
 
 BITS: Final = {

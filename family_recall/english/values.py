@@ -144,49 +144,17 @@ def _clock(minute: int) -> str:
 
 
 def _as_number(word: str | None) -> int | None:
-    if word is None:
-        return None
-    if word.isdigit():
-        return int(word)
-    counted = _COUNTED.get(word)
-    return int(counted) if counted else None
-
-
-def _days(text: str) -> set[str]:
-    return {match.group(1)[:3].replace("wee", "week") for match in _DAY_WORD.finditer(text)}
-
-
-def _dates(text: str) -> set[str]:
-    return {
-        "-".join(part[:3].lstrip("0") for part in match.groups() if part)
-        for match in _DATE.finditer(text)
-    }
-
-
-def _money(text: str) -> set[str]:
-    return {
-        (match.group(1) or match.group(2)).replace(",", "").removesuffix(".00")
-        for match in _MONEY.finditer(text)
-    }
+    number = _COUNTED.get(word or "", word or "")
+    return int(number) if number.isdigit() else None
 
 
 def _amounts(text: str) -> set[str]:
-    amounts = set()
-    for match in _AMOUNT.finditer(text):
-        number, unit, *often = match.groups()
-        if number:
-            amounts.add(f"{_COUNTED.get(number, number)} {unit.rstrip('s')}")
-        else:
-            amounts.add(" ".join(part.strip() for part in often if part))
-    return amounts
-
-
-def _sizes(text: str) -> set[str]:
-    sizes = set()
-    for match in _SIZE.finditer(text):
-        size = next(part for part in match.groups() if part)
-        sizes.add(_COUNTED.get(size, size))
-    return sizes
+    return {
+        f"{_COUNTED.get(number, number)} {unit.rstrip('s')}"
+        if number
+        else " ".join(part.strip() for part in often if part)
+        for number, unit, *often in _AMOUNT.findall(text)
+    }
 
 
 def _places(text: str) -> set[str]:
@@ -214,24 +182,24 @@ def _names(text: str) -> set[str]:
     return names
 
 
-def _colours(text: str) -> set[str]:
-    return set(_COLOUR.findall(text))
-
-
-def _numbers(text: str) -> set[str]:
-    numbers = {_COUNTED[word] for word in _NUMBER.findall(text)}
-    numbers.update(token.upper() for token in _TOKEN.findall(text))
-    return numbers
-
-
 _READERS: Mapping[str, Callable[[str], set[str]]] = {  # of a text in lower case
-    "number": _numbers,
+    "number": lambda text: {
+        *(_COUNTED[word] for word in _NUMBER.findall(text)),
+        *(token.upper() for token in _TOKEN.findall(text)),
+    },
     "time": _times,
-    "day": _days,
-    "date": _dates,
-    "money": _money,
+    "day": lambda text: {day[:3].replace("wee", "week") for day in _DAY_WORD.findall(text)},
+    "date": lambda text: {
+        "-".join(part[:3].lstrip("0") for part in parts if part) for parts in _DATE.findall(text)
+    },
+    "money": lambda text: {
+        (before or after).replace(",", "").removesuffix(".00")
+        for before, after in _MONEY.findall(text)
+    },
     "amount": _amounts,
-    "size": _sizes,
+    "size": lambda text: {
+        _COUNTED.get(size, size) for sizes in _SIZE.findall(text) for size in sizes if size
+    },
     "place": _places,
-    "colour": _colours,
+    "colour": lambda text: {*_COLOUR.findall(text)},
 }

@@ -42,9 +42,6 @@ def test_values_are_read_by_kind(text: str, kind: str, values: set[str]) -> None
         ("He is no longer on the tablets", "stopped"),
         ("Raj brought the drill back", "stopped"),
         ("Just this week it is on Friday", "for_now"),
-        ("I was there today", "one_day"),
-        ("We might move the desk", "unsure"),
-        ("It is not in the shed", "negated"),
         ("what's the code again?", "asks"),
     ],
 )
