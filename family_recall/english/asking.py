@@ -20,7 +20,8 @@ MOST_STATED_BEFORE: Final = 6
 
 _MAX_CHARS = 600
 _LONGEST_TOPIC = 5  # words
-_CLAUSE = re.compile(r"(?:[.!?…]+(?=\s|$)|[\n;:]+)|,\s|\s[–—-]+\s")
+_CLAUSE = re.compile(r"([.!?…]+(?=\s|$)|[\n;:]+|,\s|\s[–—-]+\s)")
+_SENTENCE_ENDS = frozenset(".!?…")
 _QUOTED = re.compile(r"\?(?=[\"”’'])")
 _WORD = re.compile(r"[\w'’]+")
 _PRONOUN = (
@@ -35,7 +36,7 @@ _AUXILIARY = (
     "|(?:is|are|was|were|do|does|did|has|have|could|would|should)n['’]?t|can['’]?t|won['’]?t)"
 )
 _OPENING = re.compile(
-    "(?:(?:so|and|but|or|ok|okay|hey|hi|hello|oh|oi|right|wait|e?r+m+|um+|uh|ah|eh|sorry|also|well|yo"
+    "^(?:(?:so|and|but|or|ok|okay|hey|hi|hello|oh|oi|right|wait|e?r+m+|um+|uh|ah|eh|sorry|also|well|yo"
     "|now|then|anyway|just|quick question|question|please|guys|everyone|sir|ma['’]?am|mate|love"
     "|darling|honey|mija|mijo|bro|sis|as of now"
     rf"|{_KIN}(?=,|\s+(?:what|who|where|when|which|how|why)|\s+{_AUXILIARY}\s+{_PRONOUN}\b))"
@@ -116,17 +117,17 @@ def asked_in(text: str) -> Asked:
     """
     asking = before = after = 0
     goes_on = False  # whether the sentence asks, so that all of it does
-    clauses = _clauses(_QUOTED.sub("", text[:_MAX_CHARS].strip()))
-    for at, (clause, end) in enumerate(clauses):
-        words = _without_opening(clause)
+    split = _CLAUSE.split(_QUOTED.sub("", text[:_MAX_CHARS].strip()))
+    ends = [*map(str.strip, split[1::2]), ""]
+    for at, (clause, end) in enumerate(zip(map(str.strip, split[::2]), ends, strict=True)):
+        words = _OPENING.sub("", clause)
         n = len(_WORD.findall(clause))
-        if n and (end.startswith("?") or _asks(words) or (goes_on and _ends_in_mark(clauses[at:]))):
+        if n and (end.startswith("?") or _asks(words) or (goes_on and _ends_in_mark(ends[at:]))):
             asking, before, after = asking + n, before + after, 0
             goes_on = True
         elif _VERB.search(words.lower()) or n > _LONGEST_TOPIC:
             after += n
-        if end[:1] in tuple(".!?…\n;:"):
-            goes_on = False
+        goes_on = goes_on and end[:1] not in {*_SENTENCE_ENDS, ";", ":"}
     return Asked(asking, before, after) if asking else Asked(0, before + after, 0)
 
 
@@ -178,29 +179,12 @@ def reminder_in(text: str) -> Reminder | None:
     return Reminder(order["text"], for_everyone=order["everyone"] is not None)
 
 
-def _without_opening(clause: str) -> str:
-    opening = _OPENING.match(clause)
-    return clause[opening.end() :] if opening else clause
-
-
 def _asks(clause: str) -> bool:
     """Whether a clause begins as questions do, or requests to be told something."""
     asks = _ASKING.match(clause) is not None or _REQUEST.search(clause.lower()) is not None
     return asks and _NOT_ASKING.match(clause) is None
 
 
-def _clauses(text: str) -> list[tuple[str, str]]:
-    """Split a text into clauses, each with the marks that end it."""
-    clauses, start = [], 0
-    for match in _CLAUSE.finditer(text):
-        clauses.append((text[start : match.start()].strip(), match.group().strip()))
-        start = match.end()
-    return [*clauses, (text[start:].strip(), "")]
-
-
-def _ends_in_mark(clauses: list[tuple[str, str]]) -> bool:
-    """Whether the sentence of the first clause ends in a question mark."""
-    for _, end in clauses:
-        if end[:1] in tuple(".!?…\n"):
-            return end.startswith("?")
-    return False
+def _ends_in_mark(ends: list[str]) -> bool:
+    """Whether the sentence that ends first ends in a question mark."""
+    return next((end for end in ends if end[:1] in _SENTENCE_ENDS), "").startswith("?")

@@ -54,14 +54,8 @@ _SEVERAL = re.compile(
     r"|what\s+(?:other\s+|different\s+|kinds?\s+of\s+)?(?:[\w'’-]+\s+)??"
     r"(?P<what>[\w'’-]+)\s+(?:have|has|had|did)\b)"
 )
-_PLURAL = re.compile(
-    r"(?:.{2,}[^siu'’]s|people|children|grandchildren|men|women|folks?)$", re.IGNORECASE
-)
-_TIMES = frozenset(
-    """
-    dates sizes times weekends
-    """.split()
-).union(
+_PLURAL = re.compile(r".{2,}[^siu'’]s|people|children|grandchildren|men|women|folks?")
+_TIMES = frozenset(("dates", "sizes", "times", "weekends")).union(
     (f"{name}s" for name in (*PARTS, *WEEKDAY_NAMES)),
     (unit for unit in UNITS if unit.endswith("s")),
 )
@@ -135,11 +129,13 @@ def read_breadth(question: str) -> Asked:
         return Asked("about", question[about.start("whom") :], "all" if whatever else "one")
     frame, tail = _LIST.match(text), _TAIL.search(text)
     if frame is None and tail is None:
-        several = _ADDED.search(text) is not None or _asks_for_several(question, text)
+        several = _ADDED.search(text) is not None or _asks_for_several(text)
         return Asked("all" if several else "one", question)
-    topic = question[frame.end() :] if frame is not None else question
-    topic = _without(_AT_THE_END, _without(_TAIL, topic)).strip()
-    return Asked("all", topic or question)
+    first, last = frame.end() if frame is not None else 0, len(text)
+    for ending in (_TAIL, _AT_THE_END):
+        end = ending.search(text, first, last)
+        last = end.start() if end is not None else last
+    return Asked("all", question[first:last].strip() or question)
 
 
 def is_about_somebody(whom: str, names: tuple[str, ...]) -> bool:
@@ -170,19 +166,8 @@ def is_about_asker(whom: str) -> bool:
     return not _ASKER.isdisjoint(normalise(whom).split())
 
 
-def _without(ending: re.Pattern[str], text: str) -> str:
-    end = ending.search(lowered(text))
-    return text if end is None else text[: end.start()]
-
-
-def _asks_for_several(question: str, text: str) -> bool:
-    """Whether *which* or *what* asks about a noun in the plural: *which cousins can't eat nuts*.
-
-    ``text`` is the question in lower case.
-    """
+def _asks_for_several(text: str) -> bool:
+    """Whether *which* or *what* asks about a noun in the plural: *which cousins can't eat nuts*."""
     several = _SEVERAL.match(text)
-    if several is None:
-        return False
-    start, end = several.span("which" if several["which"] else "what")
-    noun = question[start:end].casefold()
+    noun = several[several.lastgroup or 0] if several is not None else ""
     return _PLURAL.fullmatch(noun) is not None and noun not in _TIMES

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -59,7 +58,9 @@ YEARLY = {"birth": "birthday", "wedding": "anniversary"}
 """What returns every year of what happens once."""
 OURS, MINE = frozenset("we our us ours".split()), frozenset("i my me mine".split())
 OTHERS = frozenset("he she they his her their him them it its you your".split())
-_RELATIVE = "relative:"
+RELATIVE, SPOUSE = "relative:", "relative:spouse"
+"""How the form of a word for a relative begins, and that of a word for a husband or wife."""
+
 _WORD = re.compile(r"[^\W_]+")
 _ISO = re.compile(r"(?:([0-9]{4})|-)-([0-9]{1,2})-([0-9]{1,2})(?:T.*)?")
 
@@ -91,14 +92,12 @@ def event_clauses(question: str) -> list[EventClause]:
                 pronouns.add(word)
             elif word[:1].isalnum() and word not in EMPTY_WORDS | JOINTS:
                 words.append(other)
-        if words and not _is_time([each.word for each in words]):
+        plain = [each.word for each in words]
+        if plain and not (
+            plain[0] in _TIMES or plain[0][0].isdigit() or holiday_at(plain, 0, "US") is not None
+        ):
             clauses.append(EventClause(tuple(words), frozenset(pronouns)))
     return clauses
-
-
-def _is_time(words: Sequence[str]) -> bool:
-    is_number = words[0][0].isdigit()
-    return words[0] in _TIMES or is_number or holiday_at(words, 0, "US") is not None
 
 
 def forms_of_event(word: str) -> str:
@@ -117,18 +116,8 @@ def event_word(word: str) -> str:
     role = KINSHIP_ROLES.get(lower)
     if role is not None:
         sort = "" if role.link == "spouse" else role.sort
-        return f"{_RELATIVE}{role.link} {sort}".rstrip()
+        return f"{RELATIVE}{role.link} {sort}".rstrip()
     return _KIND_OF.get(stem(lower)) or stem(lower)
-
-
-def is_relative(event_word: str) -> bool:
-    """Whether the form of a word stands for a relative."""
-    return event_word.startswith(_RELATIVE)
-
-
-def is_spouse(event_word: str) -> bool:
-    """Whether the form of a word stands for a husband or wife."""
-    return event_word == f"{_RELATIVE}spouse"
 
 
 class Event(NamedTuple):

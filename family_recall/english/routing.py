@@ -22,7 +22,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from importlib import resources
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -54,16 +53,12 @@ MAX_ENCODERS = 4
 TOP_PROTOTYPES = 3
 """Best prototypes of a strategy whose cosines are averaged."""
 
-_SHARES: tuple[tuple[Strategy, tuple[float, float, float]], ...] = (
-    ("FACTUAL", (0.8, 0.1, 0.1)),
-    ("EPISODIC", (0.1, 0.1, 0.8)),
-    ("MILESTONE", (0.1, 0.8, 0.1)),
-    ("TIMELINE", (0.0, 0.3, 0.7)),
-    ("HYBRID", (0.33, 0.33, 0.34)),
-)
 TIER_WEIGHTS: Mapping[Strategy, Mapping[str, float]] = {
-    strategy: MappingProxyType(dict(zip(("facts", "milestones", "episodes"), of, strict=True)))
-    for strategy, of in _SHARES
+    "FACTUAL": {"facts": 0.8, "milestones": 0.1, "episodes": 0.1},
+    "EPISODIC": {"facts": 0.1, "milestones": 0.1, "episodes": 0.8},
+    "MILESTONE": {"facts": 0.1, "milestones": 0.8, "episodes": 0.1},
+    "TIMELINE": {"facts": 0.0, "milestones": 0.3, "episodes": 0.7},
+    "HYBRID": {"facts": 0.33, "milestones": 0.33, "episodes": 0.34},
 }
 """Share of each tier in an answer; they sum to 1."""
 

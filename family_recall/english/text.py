@@ -104,25 +104,23 @@ def names_in(
     >>> names_in("Did Aunt May say she may come with priya?", {"may", "aunt may", "priya"})
     ['aunt may', 'priya']
     """
-    plain_ascii = text.isascii() and "'" not in text  # its words are its runs
-    if plain_ascii:
-        text = text[:MAX_QUESTION_CHARS]
-        plain = runs_in(text.lower())
-        if beginnings is not None and beginnings.isdisjoint(plain):
-            return []
-        words = runs_in(text)
+    text = text[:MAX_QUESTION_CHARS]
+    if text.isascii() and "'" not in text:  # its words are its runs
+        words, plain = runs_in(text), runs_in(text.lower())
     else:
-        words = _WORD.findall(unicodedata.normalize("NFKC", text[:MAX_QUESTION_CHARS]))
+        words = _WORD.findall(unicodedata.normalize("NFKC", text))
         plain = _plain(words)
     names: list[str] = []
-    at = 0
-    while at < len(words):
-        is_beginning = beginnings is None or plain[at] in beginnings
-        name = _longest(plain, at, known) if is_beginning else ""
+    if beginnings is not None and beginnings.isdisjoint(plain):
+        return names
+    end = 0
+    for at, word in enumerate(plain):
+        if at < end or (beginnings is not None and word not in beginnings):
+            continue
+        name = _longest(plain, at, known)
         if name and not (name in EVERYDAY_WORDS and words[at][0].islower()):
             names.append(name)
-            at += name.count(" ")
-        at += 1
+            end = at + 1 + name.count(" ")
     return names
 
 

@@ -114,9 +114,9 @@ def _concerns_same_people(
     if clause.pronouns & events.OTHERS:
         return False
     ours = milestone.fact_key is not None or not (events.OURS | events.MINE).isdisjoint(text)
-    if any(map(events.is_spouse, matched)) or clause.pronouns & events.MINE:
+    if events.SPOUSE in matched or clause.pronouns & events.MINE:
         is_own = milestone.author in {person_id, None}
-        return is_own and (ours or any(map(events.is_relative, matched)))
+        return is_own and (ours or any(word.startswith(events.RELATIVE) for word in matched))
     if clause.pronouns & events.OURS:
         return ours or (bool(text) and events.event_word(text[0]) in events.KINDS_OF_EVENT)
     return True
