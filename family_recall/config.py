@@ -1,4 +1,4 @@
-"""Every constant with its unit and where it comes from, in one frozen record."""
+"""All constants with unit and source, in one frozen record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HALF_LIFE_DAYS: Mapping[str, float | None] = MappingProxyType(
         "casual": 90.0,
     }
 )
-"""Days until a category's recency is halved; None never fades (three-tier memory design)."""
+"""Days until a category's recency halves; None never fades (three-tier memory design)."""
 
 
 @dataclass(frozen=True, slots=True)

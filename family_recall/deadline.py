@@ -1,7 +1,7 @@
-"""The time a recall has left, and an alarm that stops a stage which does not end.
+"""The deadline of a recall, and an alarm that stops a stage running over it.
 
-A stage is priced before it starts, and rarely takes longer. When it does, the alarm stops the SQL
-statement or the model run that the recall is in, from another thread.
+A stage is priced before it starts, and rarely takes longer. If it does, the alarm interrupts its
+SQL statement or model run from another thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Self
 
 import msgspec
 
-_REPEAT_S = 0.002  # from one call of a block's stops to the next
+_REPEAT_S = 0.002  # between two calls of a block's stops
 
 Clock = Callable[[], float]
 Stop = Callable[[], object]
@@ -48,10 +48,9 @@ class Deadline(msgspec.Struct, frozen=True):
         return self.budget_ms - (self.clock() - self.started_at_s) * 1000.0
 
     def moment_s(self, ms_before: float = 0.0, *, at_least_ms: float = 0.0) -> float:
-        """Return when so many milliseconds are left, by ``time.monotonic``.
+        """Return when ``ms_before`` milliseconds are left, but at least ``at_least_ms`` from now.
 
-        At least ``at_least_ms`` from now. Infinity by any other clock, since the alarm's thread
-        cannot be woken by a test's clock.
+        By ``time.monotonic``; infinity with another clock, which cannot wake the alarm's thread.
         """
         if self.clock is not time.monotonic:
             return math.inf
@@ -60,21 +59,21 @@ class Deadline(msgspec.Struct, frozen=True):
 
 
 class Alarm:
-    """Stops a block that still runs at a moment, from another thread; ``fired`` says if it did.
+    """Stops a block that still runs at a moment, from another thread, and then sets ``fired``.
 
     ``with Alarm(at_s, stop):`` calls every stop at that moment, and again every few milliseconds
-    until the block ends: between two statements there is nothing to interrupt. Inside the block
-    :func:`stopped_by` adds stops. Safe between threads; two blocks may run at once.
+    until the block ends, since a call between two statements interrupts nothing. Inside the block
+    :func:`stopped_by` adds stops. Safe to share between threads.
     """
 
     __slots__ = ("_outer", "_stops", "_thread", "at_s", "fired")
 
     def __init__(self, at_s: float, *stops: Stop) -> None:
-        """Set the moment and what is called then.
+        """Set the moment and the stops.
 
         Args:
-            at_s: By ``time.monotonic``; at infinity nothing is ever stopped.
-            stops: Must be safe from any thread, and to be called again, and never raise.
+            at_s: By ``time.monotonic``; infinity never stops the block.
+            stops: Callable from any thread, repeatedly; must not raise.
         """
         self.at_s = at_s
         self.fired = False
@@ -104,7 +103,7 @@ class Alarm:
 
     @contextlib.contextmanager
     def also(self, stop: Stop) -> Iterator[None]:
-        """Call one more stop; at once, where the alarm has gone off."""
+        """Add a stop for a block; call it at once if the alarm has fired."""
         lock = contextlib.nullcontext() if self._thread is None else self._thread.lock
         with lock:
             self._stops.append(stop)
@@ -121,13 +120,13 @@ _current: ContextVar[Alarm | None] = ContextVar("family_recall_alarm", default=N
 
 
 def stopped_by(stop: Stop) -> contextlib.AbstractContextManager[None]:
-    """Stop the block by the alarm of the recall that this thread is in, if there is one."""
+    """Let the alarm of this thread's recall stop the block, if there is one."""
     alarm = _current.get()
     return contextlib.nullcontext() if alarm is None else alarm.also(stop)
 
 
 def has_stopped() -> bool:
-    """Whether the alarm of the recall that this thread is in has gone off."""
+    """Return whether the alarm of this thread's recall has fired."""
     alarm = _current.get()
     return alarm is not None and alarm.fired
 
@@ -135,7 +134,7 @@ def has_stopped() -> bool:
 class _AlarmThread:
     """One thread for all alarms of a process; it sleeps until the next one is due.
 
-    It calls stops while it holds the lock, so that a block which ends waits for its own.
+    It calls stops under the lock, so that an ending block waits for its own.
     """
 
     def __init__(self) -> None:
@@ -147,7 +146,7 @@ class _AlarmThread:
         self._is_ending = False
 
     def add(self, alarm: Alarm) -> None:
-        """Wake at its moment for an alarm."""
+        """Add an alarm, and start or wake the thread if needed."""
         with self.lock:
             self.running.add(alarm)
             if self._thread is None:
@@ -156,11 +155,11 @@ class _AlarmThread:
                     target=self._run, name="family_recall-alarm", daemon=True
                 )
                 self._thread.start()
-            elif alarm.at_s < self._wakes_at_s:  # waking it costs more than the entry
+            elif alarm.at_s < self._wakes_at_s:  # waking it is expensive
                 self._changed.notify()
 
     def end(self) -> None:
-        """End the thread, once no block is running that it might have to stop."""
+        """End the thread when no block is running."""
         with self.lock:
             thread, is_idle = self._thread, not self.running
             self._is_ending = True
@@ -189,5 +188,5 @@ def _alarm_thread(process: int) -> _AlarmThread:  # noqa: ARG001  a fork leaves 
 
 
 def end_alarms() -> None:
-    """End the thread of alarms: the last household was closed. The next alarm starts another."""
+    """End the thread of alarms; the next alarm starts another."""
     _alarm_thread(os.getpid()).end()

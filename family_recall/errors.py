@@ -1,23 +1,23 @@
-"""Every error this library raises, in one small tree.
+"""All errors of this library.
 
-Being short of time is not an error; neither is having no model.
+Lack of time or of a model is not an error.
 """
 
 
 class FamilyRecallError(Exception):
-    """Anything this library raises on purpose."""
+    """The base of all errors of this library."""
 
 
 class InvalidRequestError(FamilyRecallError, ValueError):
-    """A question, context or filter that makes no sense."""
+    """A question, context or filter is invalid."""
 
 
 class InvalidMemoryError(FamilyRecallError, ValueError):
-    """A memory, relation or vector that cannot be stored."""
+    """A memory, relation or vector cannot be stored."""
 
 
 class UnknownPersonError(FamilyRecallError, LookupError):
-    """Nobody of that id, ``person_id``, is in this household."""
+    """No person of this household has the id ``person_id``."""
 
     def __init__(self, message: str, person_id: str | None = None) -> None:
         super().__init__(message)
@@ -25,10 +25,7 @@ class UnknownPersonError(FamilyRecallError, LookupError):
 
 
 class UnknownSpaceError(FamilyRecallError, LookupError):
-    """No space of that id, or none the person may see: the two read alike on purpose.
-
-    ``space_id`` is what was asked for.
-    """
+    """There is no space ``space_id``, or the person may not enter it: both read alike."""
 
     def __init__(self, message: str, space_id: str | None = None) -> None:
         super().__init__(message)
@@ -36,19 +33,19 @@ class UnknownSpaceError(FamilyRecallError, LookupError):
 
 
 class UnknownMemoryError(FamilyRecallError, LookupError):
-    """No memory of that id, or none the person may see: the two read alike on purpose."""
+    """There is no such memory, or the person may not see it: both read alike."""
 
 
 class NotTheirsError(FamilyRecallError):
-    """What the person may see, but only its author or an owner of its space may change."""
+    """Only its author or an owner of its space may change a memory."""
 
 
 class ConflictError(FamilyRecallError):
-    """A memory was changed since it was read, so that another version was meant."""
+    """A memory was changed since it was read."""
 
 
 class UnconfirmedError(FamilyRecallError, ValueError):
-    """More than one memory would go, and no token confirms exactly those."""
+    """Several memories would be forgotten, and no token confirms exactly those."""
 
 
 class StoreError(FamilyRecallError):
@@ -60,7 +57,7 @@ class NotAStoreError(StoreError):
 
 
 class WrongKeyError(NotAStoreError):
-    """The file is encrypted, and the key is missing or wrong, or no key can be used here."""
+    """The key of a file is missing or wrong, or encryption is not available."""
 
 
 class NewerStoreError(StoreError):
@@ -72,7 +69,7 @@ class StoreBusyError(StoreError):
 
 
 class StoreFullError(StoreError):
-    """The disk is full; the last transaction was undone, those before it are stored."""
+    """The disk is full; the last transaction was undone, earlier ones are stored."""
 
 
 class ModelError(FamilyRecallError):

@@ -1,4 +1,4 @@
-"""What a program may ask of a household: the only layer that applications import."""
+"""The public interface of a household; applications import no other layer."""
 
 from family_recall.api.changes import Change, Changes
 from family_recall.api.home import FamilyRecall

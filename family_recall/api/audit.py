@@ -1,10 +1,9 @@
 """The audit log, who recalled what and when: written in the background, read by owners.
 
-A call is noted in memory, which costs microseconds, and written by a separate thread: the first
-one at once, those that follow within a second. Lost entries are reported: a process signs in with
-its first entry and signs out when it closes, and the next process that finds one which neither
-signed out nor still runs writes a gap. A gap also stands for entries that were dropped because
-the file could not be written for long.
+A call is noted in memory, in microseconds, and written by a separate thread: the first at once,
+later ones within a second. Lost entries leave a gap: a process signs in with its first entry and
+signs out when it closes, and the next process writes a gap for one that ended without signing out.
+Entries that are dropped because the file cannot be written leave a gap too.
 """
 
 from __future__ import annotations
@@ -28,16 +27,15 @@ from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days
 
 DEFAULT_DAYS = 30
-"""How long the log goes back, unless the household says otherwise.
+"""Days that the log goes back by default.
 
-On by default: where a speaker answers anybody's voice, the people whose memories it reads out can
-look up what was given to whom. Short, and shown to a space's owner for that space alone, so that
-it does not become a way to watch each other.
+The log is on by default, so that people can look up to whom a speaker read out their memories. It
+is short, and each owner sees only their own spaces, so that nobody can watch others with it.
 """
 
 FLUSH_EVERY_S = 1.0
 MAX_PENDING = 10_000
-"""Calls held in memory while the file cannot be written; beyond that the oldest are dropped."""
+"""Most calls held in memory while the file cannot be written; then the oldest are dropped."""
 
 logger = logging.getLogger("family_recall")
 
@@ -46,7 +44,7 @@ class AuditWriter:
     """Writes who recalled what, and when. Safe to share between threads."""
 
     def __init__(self, store: Store, wall_clock: Callable[[], float]) -> None:
-        """Prepare to write the log of one file; nothing is written before the first call."""
+        """Prepare to write the log of one file; the first call starts the thread."""
         self._store = store
         self._wall_clock = wall_clock
         self._pending: deque[NewCall] = deque()
@@ -66,7 +64,7 @@ class AuditWriter:
         """Note a call and the (space_id, doc_id) of the memories it returned.
 
         Raises:
-            ClosedError: If the log was closed meanwhile: nothing is given out unnoted.
+            ClosedError: If the log was closed meanwhile: no answer is returned unlogged.
         """
         if not self._days:
             return
@@ -87,10 +85,10 @@ class AuditWriter:
                 self._wake.notify()
 
     def flush(self) -> None:
-        """Write what has been noted so far.
+        """Write the calls noted so far.
 
         Raises:
-            StoreError: If the file cannot be written; what was noted waits for the next time.
+            StoreError: If the file cannot be written; the calls wait for the next time.
         """
         with self._writing:
             with self._wake:
@@ -122,13 +120,13 @@ class AuditWriter:
         self._signed_in = bool(self._days)
 
     def purge(self) -> None:
-        """Delete what has expired, and write the gaps of processes that ended unexpectedly."""
+        """Delete expired entries, and write gaps of processes that ended unexpectedly."""
         with self._store.writing() as writing:
             _close_gaps(writing.audit)
             writing.audit.purge(self._oldest_s(self._days))
 
     def keep_days(self, days: int) -> None:
-        """Set how many days the log goes back; 0 deletes it and writes none.
+        """Set how many days the log goes back; 0 deletes it and turns it off.
 
         Raises:
             InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
@@ -145,10 +143,7 @@ class AuditWriter:
         self._days = days
 
     def close(self) -> None:
-        """Write what is left and stop. Closing twice does nothing.
-
-        A forked process leaves that to the one it was forked from, which has the same entries.
-        """
+        """Write the remaining calls and stop; twice, or in a forked process, does nothing."""
         if os.getpid() != self._pid:
             return
         with self._wake:
@@ -165,7 +160,7 @@ class AuditWriter:
                 with self._store.writing() as writing:
                     writing.audit.sign_out(self._token)
         except FamilyRecallError as error:
-            # Still signed in: the next process to write finds that, and writes a gap.
+            # Still signed in, so that the next process writes a gap.
             logger.warning("%d audit entries were not written: %s", len(self._pending), error)
 
     def _run(self) -> None:
@@ -193,7 +188,7 @@ class AuditWriter:
 
 
 def _close_gaps(tables: AuditTables) -> None:
-    """Write a gap for each process that wrote, never signed out, and runs no more."""
+    """Write a gap for each process that ended without signing out."""
     for token, pid, flushed_s in tables.writers():
         if pid != os.getpid() and not _is_running(pid):
             tables.put_gap(flushed_s, 0)
@@ -201,7 +196,7 @@ def _close_gaps(tables: AuditTables) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    """Whether a process runs; where that cannot be asked, no: a gap only says *may*."""
+    """Return whether a process runs; False if unknown: a gap says that calls *may* be missing."""
     if os.name != "posix":
         return False
     try:
@@ -219,14 +214,14 @@ class Audit(Part):
     def entries(
         self, person_id: str, *, of: str | None = None, limit: int = 100
     ) -> list[AuditEntry]:
-        """List for a space's owner who recalled what of it, the newest first; ids, and no words.
+        """List who recalled which memories of an owner's spaces, the newest first; ids, no text.
 
-        Owners see entries about the spaces they own, and nothing that was recalled elsewhere.
+        Owners see entries about the spaces they own only.
 
         Args:
             person_id: The owner who reads the log.
-            of: Only what this person asked; everybody, when left out.
-            limit: Entries wanted, 1 or more.
+            of: Only calls of this person; everybody's, when left out.
+            limit: Most entries, 1 or more.
 
         Raises:
             InvalidRequestError: If this person owns no space, or ``limit`` is below 1.
@@ -248,7 +243,7 @@ class Audit(Part):
             return tables.audit.entries(owned, self._engine.store.zone, of=of, limit=limit)
 
     def keep_days(self, days: int) -> None:
-        """Set how many days the log of recalls goes back: 30 at first; 0 deletes it for good.
+        """Set how many days the log goes back, 30 by default; 0 deletes it and turns it off.
 
         Raises:
             InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.

@@ -1,4 +1,4 @@
-"""What one person changes, each change with the call that undoes it."""
+"""Changes by one person that can be undone."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from family_recall.types import (
 )
 
 UNDO_FOR: Final = dt.timedelta(days=1)
-"""How long something forgotten stays in the trash where nothing else is asked for."""
+"""How long forgotten memories stay in the trash by default."""
 _ALL_RELATIONS: Final = 1_000_000
 
 
@@ -31,10 +31,10 @@ class Change:
     """One change and how to undo it.
 
     Args:
-        what: A name for it: ``the correction``.
-        undo: Undoes it, once. Raises ``ConflictError`` where what was changed differs by now from
-            what the change made of it, and as the call that made it: the person may have lost the
-            right to. Nothing is undone then.
+        what: A name for it, such as ``the correction``.
+        undo: Undoes it, once. Raises ``ConflictError`` if it was changed again since, and what
+            the original call raises, if the person has lost the right to it. Nothing is undone
+            then.
     """
 
     what: str
@@ -45,8 +45,8 @@ class Change:
 class Changes:
     """One person's changes to a household.
 
-    Each method does what the method of :class:`FamilyRecall` does, raises what that raises, and
-    returns its outcome with the change, which is None where there is nothing to undo.
+    Each method calls the method of :class:`FamilyRecall` and returns its outcome with the change,
+    which is None if there is nothing to undo.
     """
 
     home: FamilyRecall
@@ -77,14 +77,14 @@ class Changes:
         recorded_at: dt.datetime | None = None,
         **fields: Any,
     ) -> tuple[Corrected, Change | None]:
-        """Correct a memory; undoing brings back each field that changed, and no other."""
+        """Correct a memory; undoing restores the changed fields only."""
         corrected = self.home.correct(
             doc_id, person_id=self.person_id, space_id=space_id, recorded_at=recorded_at, **fields
         )
         if not corrected.changed:
             return corrected, None
         now = self._current(corrected.doc_id, corrected.space_id)
-        return corrected, Change("the correction", lambda: self._take_back(corrected, now))
+        return corrected, Change("the correction", lambda: self._restore(corrected, now))
 
     def forget(
         self,
@@ -93,7 +93,7 @@ class Changes:
         token: str | None = None,
         undo_for: dt.timedelta | None = UNDO_FOR,
     ) -> tuple[Receipt, Change | None]:
-        """Forget memories; without ``undo_for`` at once, and there is no undoing that."""
+        """Forget memories; without ``undo_for`` at once, which cannot be undone."""
         receipt = self.home.forget(what, person_id=self.person_id, token=token, undo_for=undo_for)
         if undo_for is None:
             return receipt, None
@@ -105,45 +105,45 @@ class Changes:
     def feedback(
         self, asked: Answer | str, doc_id: str, accepted: bool, ctx: RecallContext
     ) -> tuple[Feedback, Change | None]:
-        """Record whether a memory was what a question wanted."""
-        done = self.home.feedback(asked, doc_id, accepted, ctx=ctx)
-        if not done.kept:
-            return done, None
-        n_given = self._n_feedback()
+        """Record whether a memory answers a question."""
+        feedback = self.home.feedback(asked, doc_id, accepted, ctx=ctx)
+        if not feedback.kept:
+            return feedback, None
+        n_before = self._n_feedback()
 
         def undo() -> None:
-            if self._n_feedback() != n_given:
+            if self._n_feedback() != n_before:
                 raise ConflictError("your feedback has changed since; undo the later first")
             self.home.learning.undo(person_id=self.person_id)
 
-        return done, Change("your word on it", undo)
+        return feedback, Change("your word on it", undo)
 
     def relate(self, relation: Relation) -> Change:
-        """Store a relation; undoing also brings back the one that it replaced."""
+        """Store a relation; undoing also restores the one that it replaced."""
         before = self._relations(relation.space_id)
         self.home.relations.add(relation, person_id=self.person_id)
         after = self._relations(relation.space_id)
-        new = [each for each in after if each not in before]
-        replaced = [each for each in before if each not in after]
+        new = [stored for stored in after if stored not in before]
+        replaced = [stored for stored in before if stored not in after]
 
         def undo() -> None:
             self._remove(new)
-            self._state(replaced)
+            self._add(replaced)
 
         return Change("the relation", undo)
 
     def unrelate(self, relations: Iterable[Relation]) -> Change | None:
-        """Remove relations; None where nobody had stated them."""
+        """Remove relations; None if nobody had stated them."""
         removed = self._remove(relations)
-        return Change("the removal", lambda: self._state(removed)) if removed else None
+        return Change("the removal", lambda: self._add(removed)) if removed else None
 
-    def _take_back(self, corrected: Corrected, then: Memory) -> None:
-        """Store the earlier values again, unless one of the fields was changed since."""
+    def _restore(self, corrected: Corrected, after: Memory) -> None:
+        """Store the earlier values again, unless a field was changed since."""
         detail = self.home.memories.get(
             corrected.doc_id, person_id=self.person_id, space_id=corrected.space_id
         )
         current = detail.current.memory
-        if any(getattr(current, name) != getattr(then, name) for name in corrected.changed):
+        if any(getattr(current, name) != getattr(after, name) for name in corrected.changed):
             raise ConflictError("it was corrected again since; correct it instead")
         earlier: Mapping[str, Any] = {name: was for name, (was, _) in corrected.changed.items()}
         self.home.correct(
@@ -174,6 +174,6 @@ class Changes:
             if self.home.relations.remove(relation, person_id=self.person_id)
         ]
 
-    def _state(self, relations: Iterable[Relation]) -> None:
+    def _add(self, relations: Iterable[Relation]) -> None:
         for relation in relations:
             self.home.relations.add(relation, person_id=self.person_id)

@@ -1,4 +1,4 @@
-"""Correction of a stored memory by its author, or by an owner of its space."""
+"""Correct a stored memory, as its author or an owner of its space."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def correct(
     recorded_at: dt.datetime | None,
     embed: Embed,
 ) -> Corrected:
-    """Store a memory again with some fields changed, as ``home.correct`` describes."""
+    """Store a memory with changed fields; see ``home.correct``."""
     for name in changes:
         if name in FIXED:
             raise InvalidMemoryError(

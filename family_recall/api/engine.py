@@ -32,21 +32,21 @@ from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Tra
 from family_recall.types.aliases import CountCallback
 
 Embed = Literal["now", "later"]
-"""Whether the transformer's vectors are made at once, or by ``flush``."""
+"""Whether the transformer's vectors are computed at once or by ``flush``."""
 
 SWEEP_EVERY_S = 3600.0
-"""How long, while a household is open, expired memories wait at most to be erased."""
+"""Longest time that expired memories wait to be erased while a household is open."""
 
 _T = TypeVar("_T")
 _P = ParamSpec("_P")
-_WORKERS = 4  # threads of our own: a host's thread pool is not starved by recalls
-_WRITERS = 1  # a file has one writer at a time; more threads would only wait for each other
+_WORKERS = 4  # threads of our own, so that recalls do not starve the host's thread pool
+_WRITERS = 1  # a file has one writer at a time
 
 logger = logging.getLogger("family_recall")
 
 
 class _Workers(concurrent.futures.ThreadPoolExecutor):
-    """Threads of our own, which take no more work once the household is closed."""
+    """Threads that refuse work with ``ClosedError`` once the household is closed."""
 
     def submit(
         self, call: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs
@@ -65,9 +65,9 @@ class _Workers(concurrent.futures.ThreadPoolExecutor):
 
 
 class Engine:
-    """The services behind one open household, wired together once.
+    """The services of one open household.
 
-    ``clock`` counts seconds for deadlines, ``wall_clock`` seconds since 1970 UTC for ``now`` and
+    ``clock`` counts seconds for deadlines, ``wall_clock`` epoch seconds for ``now`` and
     ``recorded_at``.
     """
 
@@ -104,14 +104,14 @@ class Engine:
         _open_engines.add(self)
 
     def start(self) -> None:
-        """Apply the retention rules, and schedule the next time they are due."""
+        """Apply the retention rules, and schedule the next sweep."""
         if self.apply_retention():
             self.executor.submit(self._schedule_sweep)
 
     def close(self) -> None:
         """Finish running work, apply the retention rules and close the file.
 
-        A forked process leaves all of that to the one it was forked from.
+        A forked process only closes its store.
         """
         _open_engines.discard(self)
         if os.getpid() != self._pid:
@@ -146,11 +146,11 @@ class Engine:
         return policy.scope_of(source, ctx, wall_s=wall_s, zone=zone, now_s=now_s)
 
     def record(self, call: Call, ctx: RecallContext, answer: Answer) -> Answer:
-        """Log an answer, pass its trace to the hook, and start what is due in the background."""
+        """Log an answer, pass its trace to the hook, and start due background work."""
         memories = [(result.space_id, result.doc_id) for result in answer.results]
         self.audit_log.note(call, ctx, memories)
         now_s = self.wall_clock()
-        with contextlib.suppress(ClosedError):  # closing does what is due
+        with contextlib.suppress(ClosedError):  # closing does that work
             if now_s >= self.sweep_after_s:
                 self.sweep_after_s = now_s + SWEEP_EVERY_S
                 self.executor.submit(self.sweep)
@@ -161,21 +161,21 @@ class Engine:
         return answer
 
     def apply_retention(self) -> bool:
-        """Apply the retention rules; False where that cannot be done now."""
+        """Apply the retention rules; False if that fails."""
         try:
             self.forgetter.apply_retention(self.wall_clock())
-        except FamilyRecallError as error:  # expired memories are shown to nobody meanwhile
+        except FamilyRecallError as error:  # expired memories stay hidden meanwhile
             logger.warning("expired memories wait to be erased: %s", error)
             return False
         return True
 
     def sweep(self) -> None:
-        """Apply the retention rules, and schedule the next time they are due."""
+        """Apply the retention rules, and schedule the next sweep."""
         if self.apply_retention():
             self._schedule_sweep()
 
     def embed_pending(self, progress: CountCallback | None = None) -> int:
-        """Make the vectors that are pending, with the models there are; return how many."""
+        """Compute pending vectors with the installed models; return how many."""
         done = 0
         if (static := self.models.static()) is not None:
             done += self.indexer.flush(static, role="static")
@@ -184,15 +184,15 @@ class Engine:
         return done
 
     def save_costs(self) -> None:
-        """Save what stages cost, if it has changed and the file can be written."""
+        """Save changed stage costs, if the file can be written."""
         unsaved = self.costs.unsaved()
         with contextlib.suppress(FamilyRecallError):
             if unsaved and self.store.keep_stage_costs(unsaved):
                 self.costs.mark_saved(unsaved)
 
     def forget(self, forget: Callable[[float], Receipt]) -> Receipt:
-        """Forget at a moment, and have the next answer's background clean what is left to clean."""
-        self.models.questions.clear()  # a question may repeat what is to be forgotten
+        """Forget now; if bytes remain to be cleaned, the next answer's background does that."""
+        self.models.questions.clear()  # a question may repeat a forgotten text
         wall_s = self.wall_clock()
         receipt = forget(wall_s)
         if receipt.proof is None and receipt.undo_until is None:
@@ -200,9 +200,9 @@ class Engine:
         return receipt
 
     def _schedule_sweep(self) -> None:
-        """Sweep when the next memory expires, and in an hour at the latest.
+        """Schedule a sweep for when the next memory expires, or in an hour.
 
-        The hour is for memories and rules that other processes store meanwhile.
+        Other processes may store memories and rules meanwhile.
         """
         now_s = self.wall_clock()
         with contextlib.suppress(FamilyRecallError), self.store.reading() as tables:
@@ -215,10 +215,7 @@ _open_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Close what a program leaves open when it ends.
-
-    A thread that the interpreter stops in the middle of native code aborts the process.
-    """
+    """Close open households at exit: a thread stopped within native code aborts the process."""
     for engine in list(_open_engines):
         with contextlib.suppress(FamilyRecallError):
             engine.close()

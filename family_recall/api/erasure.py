@@ -13,22 +13,22 @@ from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Veri
 
 
 class Erasure(Part):
-    """What was forgotten, and the rules by which memories expire."""
+    """Receipts, undo and verification of forgetting, and retention rules."""
 
     def receipts(self) -> list[Receipt]:
-        """List what was forgotten, the newest first."""
+        """List the receipts, the newest first."""
         with self._engine.store.reading() as tables:
             return tables.erasure_log.receipts()
 
     def undo(self, receipt_id: str, *, person_id: str, embed: Embed = "now") -> int:
-        """Restore what was forgotten with ``undo_for``; return how many memories.
+        """Restore memories forgotten with ``undo_for``; return how many.
 
-        Words, entities and edges are made again, vectors as with ``home.remember``; feedback on
-        them stays deleted. A memory stored under the same id meanwhile stays current, and the
-        restored one becomes an earlier version of it. Only the person who forgot may undo it.
+        Words, entities and edges are derived again, vectors as with ``home.remember``; feedback
+        stays deleted. If a memory was stored under the same id meanwhile, it stays current, and the
+        restored one becomes its earlier version. Only the person who forgot may undo it.
 
         Raises:
-            InvalidRequestError: If nothing is in the trash under that receipt for this person.
+            InvalidRequestError: If the trash has nothing under that receipt for this person.
         """
         n = self._engine.forgetter.undo(receipt_id, person_id, wall_s=self._engine.wall_clock())
         if embed == "now":
@@ -36,49 +36,45 @@ class Erasure(Part):
         return n
 
     def verify(self, receipt: Receipt, texts: Iterable[str] = ()) -> Verification:
-        """Check that what a receipt lists is gone, as far as that can be seen without its text.
+        """Check that the memories of a receipt are gone, without their text.
 
-        A receipt holds nothing that is made from a text, so two things are proven at two times.
+        A receipt holds nothing that derives from a text, so the proof has two parts.
 
-        *When it was forgotten*, and while its text was still in memory: every run of 8 bytes of its
-        texts, as written and in lower case, and of its words, and evenly spaced ones of its
-        vectors, was looked for in every byte of the file and its log, and was in none, but where
-        what is stored has it too. ``receipt.proof`` says so; where it was not ``searched``, the
-        file was rewritten from what it holds instead.
+        *When it was forgotten*, with the text still in memory, every run of 8 bytes of its texts,
+        as written and in lower case, and of its words, and evenly spaced runs of its vectors were
+        searched for in every byte of the file and its log. ``receipt.proof`` has the result. If it
+        was not ``searched``, the file was rewritten from its remaining content instead.
 
-        *By this call*: no row of any table and no entry of any index has the number of its rows;
-        no index holds a word, whole or in part, that no memory has; no unused page of the file has
-        anything on it; no journal, and no log from before the cleaning, lies beside the file. With
-        ``texts``, all their runs are looked for again, as when it was forgotten. A forgotten text
-        that somebody puts into the file afterwards is found only by that.
+        *This call* checks that no table or index refers to the row ids; that no index holds a word,
+        whole or in part, that no memory has; that unused pages are empty; and that there is no
+        journal, and no log from before the cleaning. With ``texts`` it searches for all their runs
+        again, which also finds texts that were put into the file afterwards.
 
         Args:
-            receipt: What :meth:`home.forget` returned, or one of :meth:`receipts`.
-            texts: What was forgotten, where the caller still has it: 8 bytes or more each.
+            receipt: A receipt of :meth:`home.forget` or :meth:`receipts`.
+            texts: The forgotten texts, if known: 8 bytes or more each.
 
         Raises:
-            InvalidRequestError: If there is no such receipt in this household, or a text is too
-                short.
+            InvalidRequestError: If this household has no such receipt, or a text is too short.
         """
         return self._engine.store.verify(receipt, tuple(texts))
 
     def rules(self) -> list[RetentionRule]:
-        """List how long categories are kept, those that have a rule."""
+        """List the retention rules."""
         with self._engine.store.reading() as tables:
             return tables.erasure_log.rules()
 
     def set_rule(self, category: str, keep_days: float | None) -> None:
         """Set how many days memories of a category are kept; None keeps them for good.
 
-        Counted from when it happened or was recorded, whichever is later. An expired memory is
-        shown to nobody. It is erased by :meth:`apply_rules`, when the household is opened or
-        closed, and while it is open: in the background of the first answer after it expired, or
-        within the hour after a new rule. Never inside a recall: until it is erased, its words
-        still count for how rare a word is, and its entities and links for how near other memories
-        are. From then on an answer is what it would be had the memory never been stored.
+        The days count from when a memory happened or was recorded, whichever is later. An expired
+        memory is not shown any more. It is erased by :meth:`apply_rules`, when the household is
+        opened or closed, in the background of the first answer after it expired, or within an hour
+        after a new rule; never inside a recall. Until it is erased, its words, entities and links
+        still count in statistics. Afterwards answers are as if it had never been stored.
 
         Raises:
-            InvalidRequestError: If there is no such category, or that is no number of days.
+            InvalidRequestError: If there is no such category, or the number of days is invalid.
         """
         if keep_days is not None:
             RetentionRule(category, keep_days)
@@ -98,14 +94,14 @@ class Erasure(Part):
     def apply_rules(
         self, now: dt.datetime | None = None, *, dry_run: bool = False
     ) -> ForgetPlan | Receipt | None:
-        """Erase what has expired by the household's rules, and the trash that ran out of time.
+        """Erase expired memories, and delete expired trash.
 
         Args:
-            now: The moment to count from; the clock's, when left out.
-            dry_run: Report what would go, and change nothing.
+            now: The moment to count from; the current one, when left out.
+            dry_run: Return what would be forgotten, and change nothing.
 
         Returns:
-            The receipt, or None where nothing was due; what would go, with ``dry_run``.
+            The receipt, or None if nothing was due; with ``dry_run`` the plan.
         """
         now_s = epoch_s(now, self._engine.store.zone)
         now_s = self._engine.wall_clock() if now_s is None else now_s

@@ -1,4 +1,4 @@
-"""What explanations, traces and profiles are made of, for programs that show or measure them."""
+"""Types of explanations, features and profiles, for programs that show or measure them."""
 
 from family_recall.learn import Learning
 from family_recall.recall.explanation import Explanation, NearMiss

@@ -1,4 +1,4 @@
-"""Files: a household's while it is closed, copies of it, and what a program writes beside it."""
+"""Files of closed households: copying, restoring, changing keys; and writing files safely."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 def copy_file(
     path: str | os.PathLike[str], copy: str | os.PathLike[str], *, key: Secret | None = None
 ) -> Backup:
-    """Copy a file as ``maintenance.backup`` does, without opening the household.
+    """Copy a household's file as ``maintenance.backup`` does, without opening it.
 
     Raises:
         As ``maintenance.backup``.
@@ -63,11 +63,11 @@ def restore(
     key: Secret | None = None,
     progress: ProgressCallback | None = None,
 ) -> Restored:
-    """Replace a household's file by a backup; the file before it stays beside it.
+    """Replace a household's file by a backup; the old file is kept beside it.
 
     Raises:
         StoreBusyError: If the household is open anywhere.
-        StoreError: If the backup is missing or not sound; the household then stays as it was.
+        StoreError: If the backup is missing or damaged; the household is then unchanged.
     """
     return copies.restore(Path(path), Path(backup), key_of(key), progress)
 
@@ -75,12 +75,11 @@ def restore(
 def rekey(
     path: str | os.PathLike[str], *, key: Secret | None = None, new_key: Secret | None = None
 ) -> None:
-    """Encrypt a household's file, change its key, or take the encryption away.
+    """Encrypt a household's file, change its key, or decrypt it.
 
-    ``key`` opens it now, and ``new_key`` from then on; None means no encryption. Whatever
-    interrupts it, the file is whole under one of the two. It needs as much free space as the file
-    takes. Backups keep the key they were made with. What the file held unencrypted may still lie
-    on the disk.
+    ``key`` is the current key, ``new_key`` the next one; None means no encryption. If interrupted,
+    the file is whole under one of the two. It needs free space for a copy of the file. Backups
+    keep their key. Unencrypted content may remain on the disk.
 
     Raises:
         StoreBusyError: If the household is open anywhere.
@@ -91,7 +90,7 @@ def rekey(
 
 
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:
-    """Bring up to date what earlier rules derived in a file, as opening it does.
+    """Update data that earlier versions derived in a file, as opening it does.
 
     Returns:
         The file's schema before and after; so far there is one.

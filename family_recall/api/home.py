@@ -1,4 +1,4 @@
-"""One household, one object: everything a program may ask of it."""
+"""The facade of a household: everything a program can do with it."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class FamilyRecall:
     >>> answer.best.text
     'The spare key is under the blue pot'
 
-    ``people`` and ``spaces`` say who lives here and who may see what; until a space is added,
-    everything is for everybody who can read the file. ``memories``, ``relations`` and ``sources``
-    hold what is stored, ``erasure`` what was forgotten, ``learning`` what feedback changed,
-    ``maintenance`` keeps the file sound, and ``audit`` says who recalled what.
+    ``people`` and ``spaces`` decide who may see what; until a space is added, everybody who can
+    read the file sees everything. ``memories``, ``relations`` and ``sources`` give access to what
+    is stored, ``erasure`` to receipts and retention rules, ``learning`` to learned weights,
+    ``maintenance`` to checks and copies of the file, and ``audit`` to the log of recalls.
 
-    A call that takes a context takes its fields as keyword arguments instead, such as
+    Methods with a context also take its fields as keyword arguments, such as
     ``recall("…", person_id="tom", top_k=3)``: see :class:`RecallContext`.
     """
 
@@ -98,7 +98,7 @@ class FamilyRecall:
     audit: Audit
 
     def __init__(self, engine: Engine) -> None:
-        """Name the parts of an open household; :meth:`open` is the usual way."""
+        """Wrap an engine; use :meth:`open` instead."""
         self._engine = engine
         self.people = People(engine)
         self.spaces = Spaces(engine)
@@ -128,31 +128,30 @@ class FamilyRecall:
         on_trace: Callable[[Trace], None] | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> Self:
-        """Open a household's file, making it if there is none.
+        """Open a household's file, or create it.
 
         Args:
             path: The file.
-            create: Whether a missing file is made.
-            key: A passphrase, or 32 bytes, of a file that is, or is to be, encrypted.
-            timezone: IANA name of the household's zone, stored in the file; UTC at first.
-            country: ISO 3166 code, stored in the file, for holidays; US at first.
-            hemisphere: ``north`` or ``south``, stored in the file, for seasons; north at first.
+            create: Whether a missing file is created.
+            key: A passphrase, or 32 bytes, for an encrypted file.
+            timezone: IANA name of the household's zone, stored in the file; UTC by default.
+            country: ISO 3166 code, stored in the file, for holidays; US by default.
+            hemisphere: ``north`` or ``south``, stored in the file, for seasons; north by default.
             models: Folder of models; the shipped ones, when left out.
             encoder: An embedder to use instead of the folder's.
             scorer: A cross-encoder to use instead of the folder's.
             static: A static embedder to use instead of the folder's.
-            config: Constants; the measured ones, when left out.
-            on_trace: Called with the trace of each answer, on a separate thread; what it raises
-                is logged and goes no further.
-            busy_timeout_ms: How long this and later calls wait for another process that writes,
-                0 to 3,600,000.
+            config: Constants; the defaults, when left out.
+            on_trace: Called with the trace of each answer, on a separate thread; its exceptions
+                are logged.
+            busy_timeout_ms: How long this and later calls wait for other writers, 0 to 3,600,000.
 
         Raises:
             StoreError: If the file cannot be opened; ``NotAStoreError``, ``WrongKeyError`` and
                 ``NewerStoreError`` leave it as it is.
             StoreBusyError: If another process held it for longer than ``busy_timeout_ms``.
-            InvalidRequestError: If time zone, country or hemisphere has no such name, or
-                ``busy_timeout_ms`` is no such number.
+            InvalidRequestError: If time zone, country, hemisphere or ``busy_timeout_ms`` is
+                invalid.
         """
         store = Store(
             Path(path),
@@ -244,7 +243,7 @@ class FamilyRecall:
 
     @property
     def region(self) -> Region:
-        """Where the household lives, as far as words for time depend on it."""
+        """Where the household lives, to interpret words for time."""
         return self._engine.store.region
 
     @property
@@ -259,13 +258,12 @@ class FamilyRecall:
         country: str | None = None,
         hemisphere: str | None = None,
     ) -> None:
-        """Live elsewhere from the next call on, in every thread; what is left out stays.
+        """Change time zone, country or hemisphere from the next call on; the others stay.
 
-        Stored in the file, as :meth:`open` does; another process that has it open goes on as it
-        was until it opens it again. Stored moments are points in time and stay what they are; the
-        times that texts mention ("on Thursday") are found again before this returns. The day of the
-        week in words that a memory is found by is that of the zone in which it was stored, until
-        ``maintenance.rebuild``.
+        They are stored in the file; another process that has it open uses them once it opens it
+        again. Stored moments do not change; times that texts mention ("on Thursday") are read again
+        before this returns. The day of the week that finds a memory follows the zone in which it
+        was stored, until ``maintenance.rebuild``.
 
         Args:
             timezone: IANA name of the household's zone.
@@ -273,16 +271,15 @@ class FamilyRecall:
             hemisphere: ``north`` or ``south``, for seasons.
 
         Raises:
-            InvalidRequestError: If one of them has no such name; nothing is changed.
+            InvalidRequestError: If one of them is invalid; nothing is changed.
         """
         self._engine.store.move(timezone, country, hemisphere)
         upgrade(self._engine.store)
 
     def warmup(self) -> None:
-        """Load models now, so that the first question need not wait for them.
+        """Load models now, so that the first question does not wait for them.
 
-        Then run them for a second at most, to measure what stages cost on this device; the file
-        stores it.
+        Then run recalls for up to a second, to measure the costs of stages on this device.
 
         Raises:
             ClosedError: If the household was closed.
@@ -290,7 +287,7 @@ class FamilyRecall:
         engine = self._engine
         engine.store.check_open()
         engine.models.wait()
-        with contextlib.suppress(ModelError):  # a question meets it again, and reports it
+        with contextlib.suppress(ModelError):  # the next question reports it
             routing.encode_prototypes(routing_encoder(engine.models.static()))
         moment_s = engine.wall_clock()
         now = dt.datetime.fromtimestamp(moment_s, self.zone)
@@ -311,13 +308,13 @@ class FamilyRecall:
             memory: A memory, or a text with the memory's other fields as keyword arguments.
             person_id: As with :meth:`remember_many`.
             embed: As with :meth:`remember_many`.
-            **fields: Fields of a :class:`Memory` by name. Without ``space_id`` it goes to the
-                household's only space, or to its only one of kind ``household``; of those
-                that ``person_id`` may enter, if set. A household without any space gets one,
-                ``shared:household``, which everybody sees.
+            **fields: Fields of a :class:`Memory` by name. Without ``space_id`` the only space, or
+                the only one of kind ``household``, is used, among those that ``person_id`` may
+                enter, if set. A household without spaces gets ``shared:household``, which
+                everybody sees.
 
         Raises:
-            InvalidMemoryError: If a field is unknown or out of range, or the space must be named.
+            InvalidMemoryError: If a field is unknown or out of range, or ``space_id`` is needed.
             UnknownSpaceError: If there is no such space.
             UnknownPersonError, NotTheirsError: As :meth:`remember_many`.
         """
@@ -326,10 +323,10 @@ class FamilyRecall:
             space_id = self._usual_space(person_id)
             is_first = space_id is None
             fields = {**fields, "space_id": space_id or DEFAULT_SPACE}
-        made = memory_of(memory, fields)
+        new_memory = memory_of(memory, fields)
         if is_first:
             self.spaces.add(Space(DEFAULT_SPACE, "household"))
-        return self.remember_many([made], person_id=person_id, embed=embed)[0]
+        return self.remember_many([new_memory], person_id=person_id, embed=embed)[0]
 
     def remember_many(
         self,
@@ -342,27 +339,26 @@ class FamilyRecall:
     ) -> list[Remembered]:
         """Store memories, one transaction per batch. Recall finds them as soon as this returns.
 
-        The same doc_id with other content supersedes the version before; the same content
-        again changes nothing.
+        Other content under the same doc_id supersedes the earlier version; the same content
+        changes nothing.
 
         Args:
-            memories: What to store.
-            person_id: Who writes, and the author where a memory has none. A person may write
-                wherever they may enter, in a band that they see and in their own name; an owner of
-                the space also in another's. They replace only what :meth:`correct` lets them
-                change, and nothing where fields are hidden from them. When left out, the caller
-                decides who may.
-            embed: ``now`` makes the transformer's vectors too; ``later`` leaves that to
+            memories: The memories.
+            person_id: Who writes; the author of memories without one. A person may write in spaces
+                they may enter, in bands they see and in their own name; in spaces they own, also
+                in others' names. They may replace what they may :meth:`correct`, unless fields are
+                hidden from them. When left out, nothing is checked.
+            embed: ``now`` also computes the transformer's vectors; ``later`` leaves that to
                 :meth:`flush`, and until then words and the static embedder find them.
             batch_size: Memories per transaction, 1 or more.
             progress: Called with the number stored so far after each batch.
 
         Raises:
-            UnknownSpaceError: If a memory names a space that is not there, or not for this
-                person; the batches before its own are stored, then and in the cases below.
+            UnknownSpaceError: If there is no such space, or this person may not enter it. Earlier
+                batches are stored, here and below.
             UnknownPersonError: If there is no such person.
-            InvalidMemoryError: If this person could not see it.
-            NotTheirsError: If it is in another's name, or in place of another's memory.
+            InvalidMemoryError: If this person could not see a memory.
+            NotTheirsError: If a memory is in another's name, or would replace another's memory.
         """
         if batch_size < 1:
             raise InvalidRequestError(f"batch_size must be 1 or more, got {batch_size}")
@@ -389,13 +385,13 @@ class FamilyRecall:
 
         Args:
             query_text: Any text.
-            ctx: Who asks, from where, and what it may cost.
+            ctx: Who asks, in which space, and within what limits.
             **fields: Fields of a :class:`RecallContext` by name, in place of ``ctx``.
 
         Raises:
-            InvalidRequestError: If the request cannot be meant, or has both ``ctx`` and fields.
-            UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
-                this person.
+            InvalidRequestError: If the request is invalid, or has both ``ctx`` and fields.
+            UnknownPersonError, UnknownSpaceError: If person or space does not exist, or the person
+                may not enter the space.
         """
         return self._answer(RecallRequest(query_text, context_of(ctx, fields)))
 
@@ -407,8 +403,8 @@ class FamilyRecall:
     ) -> Answer:
         """Do what :meth:`recall` does, on one of the library's own threads.
 
-        The time budget counts from here: waiting for a thread is part of it and of
-        ``used_time_ms``. Cancelled while it waits, it never runs; once it runs, it completes.
+        The time budget and ``used_time_ms`` include waiting for a thread. If cancelled while it
+        waits, it never runs; once it runs, it completes.
         """
         asked_at_s = self._engine.broker.gate.clock()
         request = RecallRequest(query_text, context_of(ctx, fields))
@@ -425,8 +421,8 @@ class FamilyRecall:
         """Explain why a memory is in the answer to a question, or why not.
 
         Raises:
-            UnknownMemoryError: If this request may not see such a memory, or there is none.
-            StoreError: If it is damaged in the file, and so is in no answer.
+            UnknownMemoryError: If there is no such memory, or this request may not see it.
+            StoreError: If the memory is damaged in the file.
         """
         request = RecallRequest(query_text, context_of(ctx, fields))
         explanation = self._engine.broker.explain(request, doc_id, *self._moment(request.ctx))
@@ -439,9 +435,9 @@ class FamilyRecall:
         ctx: RecallContext | None = None,
         **fields: Unpack[ContextFields],
     ) -> Inspection:
-        """Recall, and explain for memories that came close why they are not in the answer.
+        """Recall, and explain why near misses are not in the answer.
 
-        It takes no longer than :meth:`recall`, but for reading a dozen memories.
+        It takes little longer than :meth:`recall`, to read a dozen memories.
 
         Raises:
             As :meth:`recall`.
@@ -462,7 +458,7 @@ class FamilyRecall:
         region: Region | None = None,
         **fields: Unpack[ContextFields],
     ) -> Understanding:
-        """Return what a question is understood to ask, without searching for it.
+        """Return what a question is understood to ask, without a search.
 
         ``region`` replaces the household's own.
 
@@ -473,10 +469,10 @@ class FamilyRecall:
         return self._engine.broker.understand(request, *self._moment(request.ctx), region)
 
     def opening(self, ctx: RecallContext | None = None, **fields: Unpack[ContextFields]) -> Answer:
-        """Return what a conversation begins with, before anything is asked.
+        """Return memories to begin a conversation with, before anything is asked.
 
-        Recent sessions first, then facts and milestones; ``answer.briefing()`` writes the block
-        for a language model. Source: hybrid retrieval, "recent conversations and key facts".
+        Recent sessions come first, then facts and milestones; ``answer.briefing()`` writes the
+        block for a language model. Source: hybrid retrieval, "recent conversations and key facts".
 
         Raises:
             As :meth:`recall`.
@@ -496,27 +492,26 @@ class FamilyRecall:
         weight: float = 1.0,
         **fields: Unpack[ContextFields],
     ) -> Feedback:
-        """Record whether a memory was what a question wanted, and learn from it.
+        """Record whether a memory answers a question, and learn from it.
 
-        A rejection of weight 1 puts the memory last for that person at once, for this question and
-        those that ask the same in other words, until they accept it or undo it. What is learned
-        moves the ``default`` profile's weights and confidence for that person alone, within bounds,
-        and only while their own feedback, replayed, is ranked no worse. Stored are numbers, feature
-        names and row ids; of the question a hash, its static vector, the numbers of its stems and
-        the kinds of values it asks for.
+        A rejection of weight 1 ranks the memory last for that person at once, for this question and
+        paraphrases of it, until they accept it or undo it. Learning moves the ``default`` profile's
+        weights and confidence for that person alone, within bounds, and only if their feedback,
+        replayed, is ranked no worse. Stored are numbers, feature names and row ids; of the question
+        a hash, its static vector, the numbers of its stems and the kinds of values it asks for.
 
         Args:
             asked: The answer that was shown, or a question, which is then asked again.
             doc_id: The memory.
             accepted: Whether it was right.
-            ctx: Who gives the feedback, and from where; ``person_id`` is needed.
-            weight: 1 for an explicit yes or no; less, above 0, for what behaviour suggests.
+            ctx: Who gives the feedback, in which space; ``person_id`` is needed.
+            weight: 1 for an explicit yes or no; between 0 and 1 for implicit feedback.
             **fields: Fields of a context, in place of ``ctx``.
 
         Raises:
             InvalidRequestError: If no person is named, or the weight is out of range.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If the person, the space or
-                the memory is not there, or not for this person.
+            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If person, space or memory
+                does not exist, or the person may not see it.
         """
         ctx = context_of(ctx, fields)
         if isinstance(asked, str):
@@ -547,28 +542,28 @@ class FamilyRecall:
         embed: Embed = "now",
         **changes: Any,
     ) -> Corrected:
-        """Correct a memory; what it said before becomes an earlier version.
+        """Correct a memory; its current version becomes an earlier one.
 
-        Other fields stay as they are, those hidden from this person among them. A raised ``band``
-        covers the earlier versions too: who does not see the memory any more sees none of them.
+        Other fields stay as they are, even hidden ones. A raised ``band`` applies to earlier
+        versions too.
 
         Args:
             doc_id: Its id.
-            person_id: Who corrects it. A person may correct what they said, what lies in a
-                private space of their own, and all of a space they own.
-            space_id: The space it is in, where several have one of that id.
-            recorded_at: When the version to be corrected was recorded, as ``memories.get`` returns
-                it. Where there is a newer version, nothing is changed.
+            person_id: Who corrects it. A person may correct their own memories, those in their
+                private space, and all in a space they own.
+            space_id: Its space, if several have that id.
+            recorded_at: When the version to correct was recorded, as in ``memories.get``. If there
+                is a newer version, nothing is changed.
             embed: As with :meth:`remember`.
-            **changes: Fields of a memory by name, such as ``text``; all but ``doc_id``,
-                ``space_id`` and ``guardians_of``. Only an owner changes ``author``.
+            **changes: Fields of a memory by name, such as ``text``; all except ``doc_id``,
+                ``space_id`` and ``guardians_of``. Only an owner may change ``author``.
 
         Raises:
-            InvalidMemoryError: If there is no such field, or it cannot be changed to that.
+            InvalidMemoryError: If a field is unknown or its new value is invalid.
             InvalidRequestError: If no person is named, or several spaces have that id.
-            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If one is not there, or not
-                for this person.
-            NotTheirsError: If it is another's to correct, or a field is hidden from this person.
+            UnknownPersonError, UnknownSpaceError, UnknownMemoryError: If one does not exist, or
+                the person may not see it.
+            NotTheirsError: If the person may not correct it, or a field is hidden from them.
             ConflictError: If there is a newer version than that of ``recorded_at``.
             StoreError: If it is damaged in the file.
         """
@@ -616,32 +611,31 @@ class FamilyRecall:
     ) -> ForgetPlan | Receipt:
         """Forget memories: afterwards no byte of them is in the file or its log.
 
-        The receipt's ``proof`` says how that was made sure. It is None where it could not be
-        completed yet, since a reader, in this or another process, still needs earlier pages: the
-        rest is done in the background of later answers, or when the household is opened or closed.
+        The receipt's ``proof`` states how that was ensured. It is None while a reader, in this or
+        another process, still needs earlier pages; cleaning is then completed in the background of
+        later answers, or when the household is opened or closed.
 
-        With them go their words, vectors, edges, mentions, identifiers and feedback, names that
-        nobody else said, relations that rested on them alone, their place as the context of other
-        memories, and every earlier version of them. Backups and exports are files of their own,
-        and are not touched.
+        Their words, vectors, edges, mentions, identifiers and feedback are forgotten too, as are
+        names that nothing else mentions, relations without other evidence, their use as context of
+        other memories, and all earlier versions. Backups and exports are not changed.
 
         Args:
-            what: Which memories: a selection, an id, or several.
-            person_id: Who wants it. A person may forget what they said, what lies in a private
-                space of their own, and all of a space they own; nothing that they may not see.
-            dry_run: Report what would go, and change nothing.
-            token: A dry run's, which confirms exactly what it showed; needed for more than one
-                memory chosen by anything but ids.
-            undo_for: How long it stays in the trash of the file, unseen by any recall, for
-                ``erasure.undo``; until then its bytes are there. Nothing does, when left out.
+            what: A selection, an id, or several ids.
+            person_id: Who forgets. A person may forget their own memories, those in their private
+                space, and all in a space they own, as far as they see them.
+            dry_run: Return what would be forgotten, and change nothing.
+            token: The token of a dry run, which confirms exactly its memories; needed for several
+                memories not chosen by id.
+            undo_for: How long they stay in the file's trash for ``erasure.undo``, hidden from
+                recalls; until then their bytes are in the file. No trash, when left out.
             **criteria: Fields of a :class:`Selection` by name, such as ``about`` or ``query``.
 
         Raises:
-            InvalidRequestError: If the choice cannot be meant, or no person is named.
+            InvalidRequestError: If the selection is invalid, or no person is named.
             UnknownPersonError: If there is no such person.
             UnknownMemoryError: If it selects nothing that this person may see.
-            NotTheirsError: If it is another's to forget.
-            UnconfirmedError: If a token is needed, or confirms something else.
+            NotTheirsError: If the person may not forget it.
+            UnconfirmedError: If a token is needed, or confirms other memories.
         """
         selection = selection_of(what, criteria)
         matches = self._matches(selection, person_id)
@@ -693,10 +687,10 @@ class FamilyRecall:
         return await self.arun(functools.partial(forget, what, **options, **criteria), writes=True)
 
     def flush(self, *, progress: CountCallback | None = None) -> int:
-        """Make the vectors that are pending; return how many were made.
+        """Compute pending vectors; return how many.
 
         Raises:
-            ModelError: If there is no model to make them with.
+            ModelError: If there is no embedder.
         """
         models = self._engine.models
         if models.static() is None and models.wait() is None:
@@ -709,8 +703,8 @@ class FamilyRecall:
         """Run any call, such as ``home.sources.all``, on one of the library's own threads.
 
         Args:
-            call: What to run.
-            writes: Whether it writes: then it waits for other writers, and no recall for it.
+            call: The call.
+            writes: Whether it writes; it then runs on the thread for writers.
 
         Raises:
             ClosedError: If the household is closed.
@@ -719,16 +713,16 @@ class FamilyRecall:
         return await asyncio.get_running_loop().run_in_executor(threads, call)
 
     def _moment(self, ctx: RecallContext) -> tuple[dt.datetime, float]:
-        """Return when a request is made, and the real time, by which grants expire."""
+        """Return when a request is made, and the real time."""
         return self._engine.now(ctx), self._engine.wall_clock()
 
     def _answer(self, request: RecallRequest, asked_at_s: float | None = None) -> Answer:
-        """Answer a question whose budget counts from a moment; from now, when left out."""
+        """Answer a question; its budget counts from ``asked_at_s``, or from now."""
         answer = self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
         return self._engine.record("recall", request.ctx, answer)
 
     def _usual_space(self, person_id: str | None) -> str | None:
-        """Return where a memory goes that names no space; None in a household without any."""
+        """Return the space of a memory that names none; None in a household without spaces."""
         spaces = self.spaces.all(person_id)
         if not spaces and not self.spaces.all():
             return None
@@ -747,7 +741,7 @@ class FamilyRecall:
         return usual[0]
 
     def _matches(self, selection: Selection, person_id: str) -> set[tuple[str, str]]:
-        """Recall a selection's query; return (space_id, doc_id) of what is confident enough."""
+        """Recall a selection's query; return (space_id, doc_id) of confident results."""
         if selection.query is None:
             return set()
         answer = self.recall(
@@ -765,7 +759,7 @@ class FamilyRecall:
 
 
 def _close_unwanted(opening: asyncio.Future[_Home]) -> None:
-    """Close what was opened for nobody, on a thread."""
+    """Close a household whose opening was cancelled, on a thread."""
     if not opening.cancelled() and opening.exception() is None:
         opening.get_loop().run_in_executor(None, opening.result().close)
 

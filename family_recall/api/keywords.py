@@ -1,4 +1,4 @@
-"""How the facade is called: parts, fields as keyword arguments, and twins that are awaited."""
+"""Helpers of the facade: parts, keyword arguments for records, and asynchronous methods."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _T = TypeVar("_T")
 
 
 class Part:
-    """A named part of an open household; its public methods check their arguments."""
+    """A part of an open household; its public methods check their arguments."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def __init_subclass__(cls) -> None:
-        """Have public methods check their arguments."""
+        """Check the arguments of public methods."""
         checked(cls)
 
 
 def twin(
     method: Callable[Concatenate[Any, _P], _T], *, writes: bool = False
 ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
-    """Return a method's asynchronous twin, which runs it on one of the library's own threads."""
+    """Return an asynchronous version of a method, on one of the library's own threads."""
 
     @functools.wraps(method)
     async def on_a_thread(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -58,10 +58,10 @@ def context_of(
     fields: ContextFields,
     default: RecallContext | None = None,
 ) -> RecallContext:
-    """Return the context of a call: the one given, or one made of its keyword arguments.
+    """Return the context of a call, from ``ctx`` or from keyword arguments.
 
     Raises:
-        InvalidRequestError: If there are both, or a field is unknown or out of range.
+        InvalidRequestError: If both are given, or a field is unknown or out of range.
     """
     _check(ctx, fields, RecallContext, InvalidRequestError)
     usual = ctx or default or RecallContext()
@@ -69,10 +69,10 @@ def context_of(
 
 
 def memory_of(memory: Memory | str, fields: MemoryFields) -> Memory:
-    """Return the memory of a call: the one given, or one made of a text and keyword arguments.
+    """Return the memory of a call, from a record or from a text and keyword arguments.
 
     Raises:
-        InvalidMemoryError: If there are both, or a field is unknown, missing or out of range.
+        InvalidMemoryError: If both are given, or a field is unknown, missing or out of range.
     """
     _check(memory if isinstance(memory, Memory) else None, fields, Memory, InvalidMemoryError)
     return memory if isinstance(memory, Memory) else Memory(memory, **fields)
@@ -81,11 +81,10 @@ def memory_of(memory: Memory | str, fields: MemoryFields) -> Memory:
 def selection_of(
     memories: Selection | str | Iterable[str] | None, fields: SelectionFields
 ) -> Selection:
-    """Return which memories a call is about: a selection, or ids and keyword arguments.
+    """Return the selection of a call, from a record or from ids and keyword arguments.
 
     Raises:
-        InvalidRequestError: If there are a selection and fields, or a field is unknown or cannot
-            be meant.
+        InvalidRequestError: If a record and fields are given, or a field is unknown or invalid.
     """
     if isinstance(memories, Selection):
         _check(memories, fields, Selection, InvalidRequestError)
@@ -101,15 +100,15 @@ def selection_of(
 
 
 def _check(
-    given: object, fields: Mapping[str, Any], made: type[Checked], error: type[FamilyRecallError]
+    record: object, fields: Mapping[str, Any], kind: type[Checked], error: type[FamilyRecallError]
 ) -> None:
-    """Refuse fields beside a finished record, and names that it has no field for."""
-    if fields and given is not None:
+    """Refuse fields in addition to a record, and unknown fields."""
+    if fields and record is not None:
         raise error(
-            f"{made.NOUN} and {', '.join(fields)} were both given; give the one alone, or "
+            f"{kind.NOUN} and {', '.join(fields)} were both given; give the one alone, or "
             "change it with dataclasses.replace"
         )
-    known = fields_of(made)
+    known = fields_of(kind)
     for name in fields:
         if name not in known:
-            raise error(f"unknown field {name!r}; a {made.__name__} has {', '.join(known)}")
+            raise error(f"unknown field {name!r}; a {kind.__name__} has {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""What feedback has changed in each person's ranking."""
+"""Weights learned from each person's feedback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class LearnedWeights(Part):
     """Weights learned from feedback, per person; ``home.feedback`` learns them."""
 
     def all(self, person_id: str | None = None) -> list[Learning]:
-        """Return what one person has taught, or each who gave feedback, by id.
+        """Return what was learned from one person, or from everybody with feedback, by id.
 
         Raises:
             UnknownPersonError: If there is no such person.
@@ -22,9 +22,9 @@ class LearnedWeights(Part):
             return [learning_of(log, who) for who in people]
 
     def undo(self, last: int = 1, *, person_id: str | None = None) -> int:
-        """Delete the last feedback, one person's or anyone's, and all that was learned since.
+        """Delete the last entries of feedback, of one person or of all; return how many.
 
-        Weights are then, to the bit, what they were before. Returns how much was deleted.
+        Weights are then exactly what they were before.
 
         Raises:
             InvalidRequestError: If ``last`` is below 1.
@@ -36,7 +36,7 @@ class LearnedWeights(Part):
             return writing.feedback.undo(last, person_id)
 
     def reset(self, person_id: str | None = None) -> None:
-        """Delete all feedback and all that was learned from it, one person's or everyone's.
+        """Delete all feedback and learned weights, of one person or of all.
 
         Raises:
             UnknownPersonError: If there is no such person.

@@ -36,28 +36,28 @@ __all__ = [
 ]
 
 _NOBODYS = ("bytes", "schema", "memories", "superseded", "people", "entities", "relations", "edges")
-"""Numbers of the statistics, which name nothing of a household."""
+"""Statistics that identify nothing in a household."""
 
 FIRST_AFTER_S = 60.0
-"""How long after opening the file is checked first."""
+"""Time from opening to the first check."""
 
 AGAIN_AFTER_S = 86_400.0
-"""How long after a check the next one is due."""
+"""Time between two checks."""
 
 WHILE_DAMAGED_S = 3_600.0
-"""The same, while something is wrong: it may have been repaired."""
+"""Time between two checks while something is wrong, since it may be repaired."""
 
 TIME_LIMIT_S = 2.0
-"""The longest a check may take …"""
+"""Longest time of a check …"""
 
 LARGEST_BYTES = 128 * 1024**2
-"""… which is enough for a file of this size; larger ones are left to the doctor."""
+"""… which suffices for a file of this size; only the doctor checks larger ones."""
 
 logger = logging.getLogger("family_recall")
 
 
 class IntegrityMonitor:
-    """Checks a file now and then for rows and words that an index has lost."""
+    """Checks a file at intervals for rows and words that an index has lost."""
 
     def __init__(self, store: Store, wall_clock: Callable[[], float]) -> None:
         self._store = store
@@ -67,11 +67,11 @@ class IntegrityMonitor:
         self._damage = _damage(store.unreadable())
 
     def damage(self) -> str | None:
-        """Return what the last check found wrong with the file; None where it found nothing."""
+        """Return the damage that the last check found, or None."""
         return self._damage
 
     def is_due(self) -> bool:
-        """Whether a check is due; True once for each."""
+        """Return whether a check is due, True once for each."""
         now_s = self._wall_clock()
         due = now_s >= self._due_s
         if due:
@@ -79,11 +79,11 @@ class IntegrityMonitor:
         return due
 
     def check_soon(self) -> None:
-        """Make the next check due now: the file was just rebuilt."""
+        """Make the next check due now."""
         self._due_s = 0.0
 
     def check(self) -> None:
-        """Check the file; where time runs out, keep the result of the check before."""
+        """Check the file; if time runs out, the previous result stays."""
         until_s = time.monotonic() + TIME_LIMIT_S
         try:
             if self._store.path.stat().st_size > LARGEST_BYTES:
@@ -114,7 +114,7 @@ class Maintenance(Part):
     """Checks, copies, exports and rebuilds of an open household's file."""
 
     def check(self) -> list[Finding]:
-        """Check the file, and all that is made from its texts against them; reads everything.
+        """Check the file, and everything derived from its texts; reads the whole file.
 
         The command ``family-recall doctor`` does this and more, and repairs what it can.
         """
@@ -127,13 +127,13 @@ class Maintenance(Part):
         overwrite: bool = False,
         progress: ProgressCallback | None = None,
     ) -> Backup:
-        """Copy the file while it is in use; the copy is checked before it takes its name.
+        """Copy the file while it is in use, and check the copy.
 
-        It is encrypted as this file is. ``progress`` is called with pages done and pages in all.
+        It is encrypted like this file. ``progress`` is called with pages done and pages in all.
 
         Raises:
-            InvalidRequestError: If there is such a file and ``overwrite`` is false.
-            StoreError: If it cannot be written, or is not sound; nothing has the name then.
+            InvalidRequestError: If the path exists and ``overwrite`` is false.
+            StoreError: If the copy cannot be written or is damaged; it is then removed.
         """
         return self._engine.store.back_up(Path(path), overwrite=overwrite, progress=progress)
 
@@ -149,21 +149,21 @@ class Maintenance(Part):
     ) -> Archive:
         """Write the whole household as JSON Lines, in plain text.
 
-        People, spaces, grants, memories with both their time axes and the versions they replaced,
-        entities and relations, retention rules; no vectors, and nothing that is in the trash.
-        :meth:`import_from` makes the same household of it, whose export is the same file.
+        It holds people, spaces, grants, memories with both time axes and earlier versions, entities
+        and relations, and retention rules; no vectors, and nothing from the trash.
+        :meth:`import_from` recreates the household, whose export is then the same file.
 
         Args:
             path: The file to write.
-            feedback: With the feedback people gave, and what was learned from it.
-            log: With the audit log, and the receipts of what was forgotten.
+            feedback: Whether to include feedback and what was learned from it.
+            log: Whether to include the audit log and receipts.
             overwrite: Whether an existing file may be replaced.
-            skip_damaged: Whether memories that are damaged in the file are left out, and listed
-                in the result; otherwise nothing is written.
+            skip_damaged: Whether to leave out damaged memories and list them in the result;
+                otherwise nothing is written.
             progress: Called with records done so far, and records in all.
 
         Raises:
-            InvalidRequestError: If there is such a file and ``overwrite`` is false.
+            InvalidRequestError: If the path exists and ``overwrite`` is false.
             StoreError: If it cannot be written, or a memory is damaged.
         """
         return export.export(
@@ -179,12 +179,12 @@ class Maintenance(Part):
     def import_from(
         self, path: str | os.PathLike[str], *, progress: ProgressCallback | None = None
     ) -> Archive:
-        """Read an export into this household, which must have nothing in it: all of it, or nothing.
+        """Read an export into this empty household: all of it, or nothing.
 
         Vectors are pending until ``home.flush``.
 
         Raises:
-            InvalidRequestError: If the household has something in it.
+            InvalidRequestError: If the household is not empty.
             DatasetError: If the file is not a complete export; the message names the line.
         """
         return export.load(self._engine.store, Path(path), self._engine.indexer.rebuild, progress)
@@ -197,19 +197,19 @@ class Maintenance(Part):
         drop_others: bool = False,
         progress: ProgressCallback | None = None,
     ) -> Reembedded:
-        """Make another model's vectors, while the one this household was opened with serves.
+        """Compute another model's vectors while recalls use the current one.
 
-        Can be interrupted at any moment and goes on where it stopped. Once it is done, open the
-        household with that model.
+        It can be interrupted and repeated at any time, and continues where it stopped. When done,
+        open the household with that model.
 
         Args:
             models: Folder of the other model; this household's own, when left out.
-            encoder: The other model itself, instead of a folder.
-            drop_others: Whether the vectors of every other transformer are deleted at the end.
-            progress: Called with vectors made so far and vectors in all.
+            encoder: The other model, instead of a folder.
+            drop_others: Whether to delete the vectors of all other transformers at the end.
+            progress: Called with vectors done so far and vectors in all.
 
         Raises:
-            ModelError: If there is no model to make them with.
+            ModelError: If there is no such model.
         """
         other = (
             self._engine.models
@@ -228,14 +228,14 @@ class Maintenance(Part):
                 other.close()
 
     def reset_unreadable(self) -> list[str]:
-        """Replace settings and records that cannot be read by what is used in their place.
+        """Replace unreadable settings and records by the values used in their place.
 
-        A setting becomes its default, a name the id, a grant that makes no sense none; nobody sees
-        more than before. The time zone counts from the next opening. Where a receipt cannot be
-        read, the file is rewritten: what it lists may not have been cleaned from it.
+        A setting becomes its default, a name the id, and an invalid grant is deleted; nobody sees
+        more than before. A new time zone counts from the next opening. If a receipt is unreadable,
+        the file is rewritten, since its memories may not have been cleaned.
 
         Returns:
-            A line on the values of each table that were replaced or deleted.
+            A description of the replaced or deleted values of each table.
         """
         described = self._engine.store.reset_unreadable()
         if described:
@@ -244,16 +244,16 @@ class Maintenance(Part):
         return described
 
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
-        """Make words, mentions, edges and vectors again from the stored texts."""
+        """Derive words, mentions, edges and vectors again from the texts."""
         with self._engine.store.writing() as writing:
             self._engine.indexer.rebuild(writing)
         self._engine.integrity.check_soon()
         self._engine.embed_pending(progress)
 
     def pending(self) -> dict[str, int]:
-        """Count the memories without a vector, replaced versions included, by model.
+        """Count the memories without a vector, earlier versions included.
 
-        For each model in use here, and each other that has a vector in this file.
+        By model, for the models in use and all others with vectors in this file.
         """
         in_use = (self._engine.models.embedder_id(), self._engine.models.static_id())
         with self._engine.store.reading() as reading:
@@ -265,8 +265,8 @@ class Maintenance(Part):
         """Count what is stored, for the household's owner.
 
         Args:
-            redacted: Counts, sizes and versions alone, to be shown to somebody else: no path, no
-                id or name of a person, a space or a model, no word of a text, and no place.
+            redacted: Whether to return only counts, sizes and versions, to show to others: no
+                path, id, name, text or place.
         """
         models = {
             "model": self._engine.models.embedder_id(),

@@ -31,7 +31,7 @@ _MAX_LINKS = 24
 
 
 class Memories(Part):
-    """Memories by page, one with its versions and links, and the entities they mention."""
+    """Pages of memories, single memories with versions and links, and entities."""
 
     def page(
         self,
@@ -46,16 +46,16 @@ class Memories(Part):
     ) -> MemoryPage:
         """List the current memories a person may see, the newest first, a page at a time.
 
-        A memory is dated by when it happened or, where that is unknown, by when it was recorded.
-        What was true for a time only is listed before and after it too.
+        A memory is dated by when it happened or, if unknown, was recorded. Memories that are not
+        valid now are listed too.
 
         Args:
-            ctx: Who asks, from where, and the filters; its other fields do not count.
-            about: Only what mentions this person or thing, or is by them.
+            ctx: Who asks, in which space, and the filters; other fields are ignored.
+            about: Only memories that mention this person or thing, or are by them.
             first: From this day on, in the household's zone.
             last: To this day, itself included.
             offset: Memories to skip, 0 or more.
-            limit: Memories wanted, 1 to 1000.
+            limit: Most memories, 1 to 1000.
             **fields: Fields of a context, in place of ``ctx``.
 
         Raises:
@@ -94,16 +94,16 @@ class Memories(Part):
         person_id: str | None = None,
         space_id: str | None = None,
     ) -> MemoryDetail:
-        """Return one memory as it is stored, with its earlier versions and what it is linked to.
+        """Return one memory as stored, with its earlier versions and links.
 
         Args:
             doc_id: Its id.
-            ctx: Who asks, and from where; its other fields do not count.
+            ctx: Who asks, and in which space; other fields are ignored.
             person_id: Who asks, in place of ``ctx``.
-            space_id: The space it is in, where several have one of that id.
+            space_id: Its space, if several have that id.
 
         Raises:
-            UnknownMemoryError: If there is none, or none that this person may see.
+            UnknownMemoryError: If there is none, or this person may not see it.
             UnknownPersonError, UnknownSpaceError: As ``home.recall``.
         """
         ctx = context_of(ctx, {} if person_id is None else {"person_id": person_id})
@@ -159,11 +159,11 @@ class Memories(Part):
         return [EntityCount(name, n) for name, n in counts[:limit]]
 
     def ids(self, person_id: str | None = None) -> ShortIds:
-        """Return the ids of all memories that a person may see, to shorten and look up.
+        """Return the ids of all visible memories, to shorten and look up.
 
-        ``home.memories.ids("tom").short(doc_id)`` is the beginning of an id that no other memory
-        of those has, and ``find`` returns the id that such a beginning means. What others keep
-        private neither makes one longer nor is found.
+        ``home.memories.ids("tom").short(doc_id)`` is the shortest unique beginning of an id, and
+        ``find`` returns the id of such a beginning. Memories that the person may not see neither
+        lengthen one nor are found.
 
         Raises:
             UnknownPersonError: If there is no such person.
@@ -173,7 +173,7 @@ class Memories(Part):
             return ShortIds(tables.listings.doc_ids(scope))
 
     def may_correct(self, doc_id: str, *, person_id: str, space_id: str | None = None) -> bool:
-        """Whether a person may correct a memory, and name it as evidence of a relation.
+        """Return whether a person may correct a memory, and name it as evidence of a relation.
 
         Raises:
             InvalidRequestError, UnknownPersonError, UnknownSpaceError, UnknownMemoryError: As
@@ -215,7 +215,7 @@ class Memories(Part):
 
 
 def _months(moments_s: npt.NDArray[np.float64], zone: dt.tzinfo) -> Iterator[tuple[dt.date, int]]:
-    """Count moments, the newest first, by month; empty months are left out."""
+    """Count moments by month, the newest first, without empty months."""
     ascending = moments_s[::-1]
     end = len(ascending)
     while end:

@@ -1,4 +1,4 @@
-"""The models of this installation: which there are, whether they run, and how one is added."""
+"""The models of this installation: list, check, run and add them."""
 
 from __future__ import annotations
 

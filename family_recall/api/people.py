@@ -1,4 +1,4 @@
-"""The people of a household, and who is whose guardian."""
+"""The people of a household and the guardians of children."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ class People(Part):
     """The people of a household, and their guardians."""
 
     def add(self, person: Person) -> None:
-        """Add a person, or change the name and aliases of one that is there.
+        """Add a person, or change their name and aliases.
 
-        Their name stands in the index of what they said. With another name, that is indexed again
-        at once, which takes about as long as storing it did; its vectors are pending until
-        ``home.flush``.
+        The index of their memories contains their name. If it changes, their memories are indexed
+        again, which takes about as long as storing them; vectors are pending until ``home.flush``.
         """
         with self._engine.store.writing() as writing:
             people.put(writing, self._engine.indexer.writer(writing).linker, person)
@@ -49,32 +48,32 @@ class People(Part):
         dry_run: bool = False,
         token: str | None = None,
     ) -> RemovalPlan | Receipt:
-        """Remove a person: their name, grants, guardianships, feedback and what was learned of it.
+        """Remove a person: their name, grants, guardianships, feedback and learned weights.
 
-        What nobody could read without them is forgotten: what is in a private space that only they
-        may enter (grant it to somebody before, and it stays), and what is for their own guardians.
-        Their calls go from the audit log, and from the trash what they said or alone could restore.
-        It cannot be undone. With ``said="forget"`` and ``about="forget"`` no byte of their name
-        and id is left in the file, as far as texts, titles, summaries, sections, fact values and
+        Memories that nobody else could read are forgotten: those in private spaces that only they
+        may enter (unless granted to somebody before), and those for their own guardians. Their
+        calls are deleted from the audit log, and from the trash what they said or alone could
+        restore. It cannot be undone. With ``said="forget"`` and ``about="forget"`` no byte of their
+        name and id is left in the file, if texts, titles, summaries, sections, fact values and
         labels name them by a name that nobody else here has.
 
         Args:
-            person_id: Who is removed.
-            said: What becomes of what they said: ``"keep"`` keeps it in their name, as that of
-                somebody who does not live here; ``"nobody"`` takes the author off, its vectors
-                being pending until ``home.flush``; ``"forget"`` forgets it.
-            about: What becomes of what others said that mentions them: ``"keep"`` or ``"forget"``.
-            dry_run: Report what would go and stay, and change nothing.
-            token: That of the dry run's ``forgotten``; needed for more than one forgotten memory.
+            person_id: The person.
+            said: What happens to memories by them: ``"keep"`` leaves them in their name;
+                ``"nobody"`` removes the author, with vectors pending until ``home.flush``;
+                ``"forget"`` forgets them.
+            about: What happens to others' memories that mention them: ``"keep"`` or ``"forget"``.
+            dry_run: Return what would change, and change nothing.
+            token: The token of the dry run's ``forgotten``; needed to forget several memories.
 
         Returns:
-            The receipt of what was forgotten, be it nothing; with ``dry_run``, the plan.
+            The receipt, even if nothing was forgotten; with ``dry_run`` the plan.
 
         Raises:
             UnknownPersonError: If there is no such person.
-            InvalidRequestError: If a choice is none of these, or they are the only guardian of a
-                child for whose guardians something is stored.
-            UnconfirmedError: If a token is needed, or confirms something else.
+            InvalidRequestError: If a choice is invalid, or they are the only guardian of a child
+                with memories for guardians.
+            UnconfirmedError: If a token is needed, or confirms other memories.
         """
         if dry_run:
             return self._engine.forgetter.plan_removal(person_id, said, about)
@@ -85,7 +84,7 @@ class People(Part):
         )
 
     def all(self, person_id: str | None = None) -> list[Person]:
-        """List the people, by id; for one person, those who may enter a space that they may.
+        """List the people by id; with ``person_id`` those who share a space with that person.
 
         Raises:
             UnknownPersonError: If there is no such person.
@@ -108,19 +107,19 @@ class People(Part):
             ]
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
-        """Make a person the guardian of a child, who sees what is stored for guardians only.
+        """Make a person the guardian of a child, to see memories for guardians only.
 
         Raises:
-            UnknownPersonError: If one of the two is not there.
+            UnknownPersonError: If one of them does not exist.
         """
         with self._engine.store.writing() as writing:
             writing.household.put_guardian(person_id, child_id)
 
     def remove_guardian(self, person_id: str, child_id: str) -> bool:
-        """End a guardianship; False where there was none.
+        """End a guardianship; return False if there was none.
 
         Raises:
-            UnknownPersonError: If one of the two is not there.
+            UnknownPersonError: If one of them does not exist.
         """
         with self._engine.store.writing() as writing:
             return writing.household.remove_guardian(person_id, child_id)

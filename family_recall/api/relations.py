@@ -20,24 +20,20 @@ class Relations(Part):
     """Typed relations between two named people or things of a space."""
 
     def add(self, relation: Relation, *, person_id: str | None = None) -> None:
-        """Store a typed edge between two named people or things of a space.
-
-        It replaces an earlier one between the same two, of the same kind and from the same moment.
+        """Store a relation; it replaces one of the same ends, kind and ``valid_from``.
 
         Args:
-            relation: What to store.
-            person_id: Who states it. A person may name memories that they may correct as the
-                evidence and, without evidence, relate in a space they own. Nobody in particular,
-                when left out: then, as with ``home.remember``, the caller decides who may.
+            relation: The relation.
+            person_id: Who states it. Its evidence must be memories that they may correct; without
+                evidence they must own the space. When left out, nothing is checked.
 
         Raises:
-            UnknownSpaceError: If the space is not there, or not for this person.
-            UnknownMemoryError: If a piece of evidence is not in that space and band, or not for
-                this person.
+            UnknownSpaceError: If the space does not exist, or they may not enter it.
+            UnknownMemoryError: If evidence is not in that space and band, or not visible to them.
             UnknownPersonError: If there is no such person.
-            NotTheirsError: If a piece of evidence is another's; if there is none, and the space is
-                not theirs; or if others stated that relation already.
-            InvalidMemoryError: If this person could not see it.
+            NotTheirsError: If evidence is another's, if there is none and they do not own the
+                space, or if others have stated that relation.
+            InvalidMemoryError: If they could not see the relation.
         """
         with self._engine.store.writing() as writing:
             if person_id is not None:
@@ -53,14 +49,14 @@ class Relations(Part):
         limit: int = 1000,
         **fields: Unpack[ContextFields],
     ) -> list[Relation]:
-        """List the relations that a person may see and that hold at ``ctx.as_of``, oldest first.
+        """List the visible relations that are valid at ``ctx.as_of``, the oldest first.
 
-        Of ``ctx.filters`` only ``allow_shared`` counts: the others are about memories.
+        Of ``ctx.filters`` only ``allow_shared`` is used.
 
         Raises:
             InvalidRequestError: If ``limit`` is below 1.
-            UnknownPersonError, UnknownSpaceError: If who asks, or where, is not there, or not for
-                this person.
+            UnknownPersonError, UnknownSpaceError: If person or space does not exist, or the person
+                may not enter the space.
         """
         if limit < 1:
             raise InvalidRequestError(f"limit must be 1 or more, got {limit}")
@@ -70,21 +66,20 @@ class Relations(Part):
             return snapshot.stated_relations(self._engine.scope(snapshot, ctx, now_s), limit)
 
     def remove(self, relation: Relation, *, person_id: str) -> bool:
-        """Remove a relation; False where nobody had stated it.
+        """Remove a relation; return False if nobody had stated it.
 
-        It is gone from answers, from the graph and from every redacted view, and so are names
-        that only it made known. The memories that were its evidence stay.
+        Names that only it mentioned are removed too; its evidence stays.
 
         Args:
-            relation: As :meth:`all` lists it, or as it was added. Its ends, kind, space, band,
-                guardians and ``valid_from`` identify it; its other fields do not count.
-            person_id: Who wants it removed: an owner of its space, or the author of all its
-                evidence.
+            relation: As listed or added. Its ends, kind, space, band, guardians and
+                ``valid_from`` identify it; other fields are ignored.
+            person_id: An owner of its space, or the author of all its evidence.
 
         Raises:
             InvalidRequestError: If no person is named.
-            UnknownPersonError, UnknownSpaceError: If one is not there, or not for this person.
-            NotTheirsError: If it is another's to remove.
+            UnknownPersonError, UnknownSpaceError: If one does not exist, or the person may not
+                enter the space.
+            NotTheirsError: If the person may not remove it.
         """
         with self._engine.store.writing() as writing:
             view = self._view(writing.listings, relation, person_id)
@@ -95,7 +90,7 @@ class Relations(Part):
         return bool(rows)
 
     def may_remove(self, relation: Relation, *, person_id: str) -> bool:
-        """Whether a relation is there, and this person may remove it.
+        """Return whether a relation exists and this person may remove it.
 
         Raises:
             InvalidRequestError, UnknownPersonError, UnknownSpaceError: As :meth:`remove`.
@@ -133,7 +128,7 @@ def _check_new(view: EditableView, relation: Relation) -> None:
 
 
 def _own_rows(view: EditableView, relation: Relation) -> list[StoredRelation]:
-    """Return the rows of a relation, all stated by this person; none where they may not see it.
+    """Return the visible rows of a relation, all stated by this person.
 
     Raises:
         NotTheirsError: If others stated it.

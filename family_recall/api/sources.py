@@ -1,4 +1,4 @@
-"""What a source, such as a calendar or a file, wrote under its own keys: updated, withdrawn."""
+"""Memories of sources such as calendars and files, by their own keys."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ if TYPE_CHECKING:
     from family_recall.apps.importing import Draft
 
     _Changed = list[tuple[Memory, Draft, list[Version]]]
-    """What a file says and the source did not, with the versions that it replaces."""
+    """New and changed memories of a file, with the versions that they replace."""
 
 MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5
-"""If more would go, and more than this share of what a source said, it is probably another file."""
+"""If an import would withdraw more, by number and by share, it is probably another file."""
 
 _BATCH = 256
 _N_EXAMPLES = 3
 
 
 class Sources(Part):
-    """What programs write for themselves, such as a calendar's events, by their own keys.
+    """Memories that programs write under their own keys, such as a calendar's events.
 
-    A source is any name, such as ``calendar.family``, and stands in the ``source`` of a memory. A
-    key is the source's own id, such as the uid of an event. The caller decides who may write.
+    A source is any name, such as ``calendar.family``; it is the ``source`` of its memories. A key
+    is the source's own id, such as the uid of an event. The caller checks who may write.
     """
 
     def write(
@@ -70,24 +70,24 @@ class Sources(Part):
         embed: Embed = "now",
         **fields: Unpack[MemoryFields],
     ) -> Remembered:
-        """Store what a source says under a key, in place of what it said before.
+        """Store a memory of a source under a key, in place of an earlier version.
 
-        An earlier version stays in the history, as with ``home.correct``, and so does one in
-        another space. The same again changes nothing, and the outcome is ``unchanged``.
+        The earlier version stays in the history, as with ``home.correct``, even in another space.
+        The same content changes nothing, and the outcome is ``unchanged``.
 
         Args:
-            source: Who writes, such as ``calendar.family``.
-            key: Its own id of this.
-            text: What it says.
+            source: The source, such as ``calendar.family``.
+            key: The source's own id.
+            text: The text.
             embed: As with ``home.remember``.
-            **fields: Other fields of a memory, all but ``doc_id`` and ``source``; ``space_id`` is
+            **fields: Other fields of a memory except ``doc_id`` and ``source``; ``space_id`` is
                 needed.
 
         Raises:
-            InvalidMemoryError: If a field is unknown or out of range, or source and key together
-                are longer than an id may be.
+            InvalidMemoryError: If a field is unknown or out of range, or source and key are
+                together too long for an id.
             UnknownSpaceError: If there is no such space.
-            NotTheirsError: If that id is another's there, stored by ``home.remember``.
+            NotTheirsError: If ``home.remember`` stored that id there.
         """
         for name in ("doc_id", "source"):
             if name in fields:
@@ -114,16 +114,16 @@ class Sources(Part):
         return msgspec.structs.replace(stored, outcome="updated") if own - {space_id} else stored
 
     def withdraw(self, source: str, key: str | None = None) -> bool:
-        """End what a source said under a key, or all that it said under keys.
+        """Withdraw the memory under a key, or all memories under keys.
 
-        It is recalled no more, but stays in the history: ``known_at`` of an earlier moment still
-        finds it. A relation that rests on it alone is removed. To leave nothing, :meth:`forget` it.
-        Returns False where it said nothing, or withdrew it before.
+        They stay in the history, where an earlier ``known_at`` finds them; :meth:`forget` removes
+        them altogether. Relations without other evidence are removed. Returns False if there was
+        none to withdraw.
         """
         doc_id, now_s = None if key is None else doc_id_of(source, key), self._engine.wall_clock()
         with self._engine.store.writing() as writing:
             versions = writing.versions.of_source(source, doc_id)
-            own = [each for each in versions if each.doc_id.startswith(prefix_of(source))]
+            own = [version for version in versions if version.doc_id.startswith(prefix_of(source))]
             return bool(self._withdraw(writing, own, now_s))
 
     def import_file(
@@ -142,40 +142,40 @@ class Sources(Part):
         embed: Embed = "now",
         progress: StepCallback | None = None,
     ) -> Imported:
-        """Store what a file of another program says, as one source.
+        """Import a file of another program as one source.
 
-        A WhatsApp chat (``.txt``, ``.zip``), a calendar (iCalendar), contacts (vCard), a Markdown
-        file or a folder of them, a table (CSV) or a mailbox (mbox). The same file again changes
-        nothing. What it says in addition is stored, what it says otherwise is updated, and what it
-        no longer says is withdrawn. A file that cannot be read whole stores nothing; an import
-        that was interrupted is continued by the same call.
+        It is a WhatsApp chat (``.txt``, ``.zip``), a calendar (iCalendar), contacts (vCard), a
+        Markdown file or a folder of them, a table (CSV) or a mailbox (mbox). Importing it again
+        stores what is new, updates what has changed, and withdraws what the file no longer has. An
+        unreadable file stores nothing; the same call continues an interrupted import.
 
         Args:
             path: The file or folder.
-            space_id: The space it is stored in; what is in another space moves there.
+            space_id: The space to store it in; memories in another space move there.
             file_format: ``whatsapp``, ``icalendar``, ``vcard``, ``markdown``, ``csv`` or ``mbox``;
                 recognised by suffix and content, when left out.
             source: The source's name; format and file name, when left out.
-            authors: Who is meant by an author of the file: ids, names or aliases of people, by the
-                name that the file has. Other authors are looked up by their own names.
-            columns: Headers of a table by the field that they hold, such as ``{"text": "Note"}``;
-                recognised by their names, when left out.
+            authors: People's ids, names or aliases by author of the file. Other authors are looked
+                up by their own names.
+            columns: Headers of a table by field, such as ``{"text": "Note"}``; recognised by their
+                names, when left out.
             day_first: Whether 3/4/2026 is in April; read from the file, when left out.
-            withdraw_most: Whether more than half of what the source said may be withdrawn, where
-                that is more than ten memories.
-            dry_run: Whether to store nothing, and return what would be.
+            withdraw_most: Whether to withdraw even more than half of the source's memories, if
+                these are more than ten.
+            dry_run: Whether to store nothing, and return what would be stored.
             embed: As with ``home.remember``.
-            progress: Called with the step (``storing`` or ``embedding``), and how far it is.
+            progress: Called with the step (``storing`` or ``embedding``), the number done and the
+                total.
 
         Raises:
             DatasetError: If the file cannot be read, or a library for it is missing (``pip install
                 'family-recall[import]'``).
             InvalidRequestError: If there is no such format.
             UnknownSpaceError: If there is no such space.
-            UnconfirmedError: If most of what the source said would be withdrawn.
-            NotTheirsError: If an id is another's there, stored by ``home.remember``.
+            UnconfirmedError: If most of the source's memories would be withdrawn.
+            NotTheirsError: If ``home.remember`` stored one of the ids there.
         """
-        # Few processes read mail and archives, which bring a fifth of the standard library.
+        # Imported here: it loads a fifth of the standard library, and few processes need it.
         from family_recall.apps import importing  # noqa: PLC0415
 
         file, now_s = Path(path), self._engine.wall_clock()
@@ -195,7 +195,7 @@ class Sources(Part):
         changed = [
             (memory, draft, stored.get(str(memory.doc_id), []))
             for memory, draft in zip(memories, reading.drafts, strict=True)
-            if not _says_so(stored.get(str(memory.doc_id), []), memory)
+            if not _is_stored(stored.get(str(memory.doc_id), []), memory)
         ]
         created = sum(not versions for _, _, versions in changed)
         own = {doc_id.removeprefix(prefix_of(source)): doc_id for doc_id in stored
@@ -242,7 +242,7 @@ class Sources(Part):
     def _store(
         self, changed: _Changed, source: str, now_s: float, progress: StepCallback | None
     ) -> None:
-        """Store what a file says and the source did not, a batch in a transaction."""
+        """Store new and changed memories, a batch per transaction."""
         store, indexer = self._engine.store, self._engine.indexer
         static = self._engine.models.static()
         done = 0
@@ -274,7 +274,7 @@ class Sources(Part):
     def _withdraw(
         self, writing: WriteTransaction, versions: Iterable[Version], now_s: float
     ) -> int:
-        """Withdraw memories with the relations that rest on them; return how many."""
+        """Withdraw memories, with relations that have no other evidence; return how many."""
         ended = list(versions)
         self._end_relations(writing, ended)
         memories = dict.fromkeys((version.space_id, version.doc_id) for version in ended)
@@ -283,20 +283,20 @@ class Sources(Part):
         return len(memories)
 
     def _end_relations(self, writing: WriteTransaction, versions: Iterable[Version]) -> None:
-        """Remove the relations that rest on these versions alone."""
+        """Remove the relations without evidence other than these versions."""
         ended = writing.relations.remove_evidence(frozenset(version.id for version in versions))
         if ended:
             entities = {row[end] for row in ended for end in ("subject", "object")}
             update_entities(self._engine.indexer, writing, entities)
 
     def forget(self, source: str, key: str | None = None) -> Receipt:
-        """Forget all that a source wrote, or one thing, with its history, as ``home.forget`` does.
+        """Forget the memories of a source with their history, as ``home.forget`` does.
 
-        That is every memory with this ``source``, however it was stored. With a key, only what
+        Without a key, every memory with this ``source`` is forgotten; with one, only what
         :meth:`write` stored under it.
 
         Raises:
-            UnknownMemoryError: If there is nothing of it.
+            UnknownMemoryError: If there is none.
         """
         doc_id = None if key is None else doc_id_of(source, key)
         forgetter = self._engine.forgetter
@@ -305,11 +305,13 @@ class Sources(Part):
         )
 
     def keys(self, source: str) -> list[str]:
-        """List the keys of what a source says now, in order; withdrawn ones are left out."""
+        """List the keys of a source's current memories, in order."""
         prefix = prefix_of(source)
         with self._engine.store.reading() as tables:
             doc_ids = {version.doc_id for version in tables.versions.of_source(source)}
-        return sorted(each.removeprefix(prefix) for each in doc_ids if each.startswith(prefix))
+        return sorted(
+            doc_id.removeprefix(prefix) for doc_id in doc_ids if doc_id.startswith(prefix)
+        )
 
     def all(self) -> list[SourceCount]:
         """Count the memories of each source, by name."""
@@ -318,32 +320,32 @@ class Sources(Part):
 
 
 class _Authors:
-    """Finds the person whom a file means by a name, an alias, an id, or as the caller told.
+    """Finds the person for an author of a file, by id, name, alias or the caller's mapping.
 
     Attributes:
-        seen: Each author as the file names them, and the person's id.
+        seen: The person's id, or None, by author as the file names them.
     """
 
-    def __init__(self, people: Iterable[Person], told: Mapping[str, str]) -> None:
+    def __init__(self, people: Iterable[Person], mapping: Mapping[str, str]) -> None:
         by_name = defaultdict[str, set[str]](set)
         for person in people:
             for name in (person.person_id, person.name, *person.aliases):
                 by_name[_plain(name)].add(person.person_id)
-        # What two people are called means neither.
+        # A name of two people identifies neither.
         self._ids = {name: ids.pop() for name, ids in by_name.items() if len(ids) == 1}
-        self._told = {_plain(name): author for name, author in told.items()}
+        self._mapping = {_plain(name): author for name, author in mapping.items()}
         self.seen: dict[str, str | None] = {}
 
     def author(self, names: Sequence[str]) -> str | None:
-        """Return whom the names of an author mean, or the first; None for no author."""
+        """Return the id for the names of an author, or the first name; None without names."""
         if not names:
             return None
         plain = [_plain(name) for name in names]
-        told = next((self._told[name] for name in plain if name in self._told), None)
-        meant = plain if told is None else [_plain(told)]
-        person = next((self._ids[name] for name in meant if name in self._ids), None)
-        self.seen[names[0]] = person or told
-        return person or told or names[0]
+        mapped = next((self._mapping[name] for name in plain if name in self._mapping), None)
+        candidates = plain if mapped is None else [_plain(mapped)]
+        person = next((self._ids[name] for name in candidates if name in self._ids), None)
+        self.seen[names[0]] = person or mapped
+        return person or mapped or names[0]
 
 
 def _known_format(
@@ -377,9 +379,11 @@ def _memory(draft: Draft, source: str, space_id: str, authors: _Authors) -> Memo
         raise DatasetError(f"{draft.where}: {error}") from None
 
 
-def _says_so(versions: Iterable[Version], memory: Memory) -> bool:
-    """Whether a source says exactly this already, in this space and no other."""
-    originals = [(each.space_id, each.content_hash) for each in versions if each.view == 0]
+def _is_stored(versions: Iterable[Version], memory: Memory) -> bool:
+    """Return whether exactly this memory is stored, in this space and no other."""
+    originals = [
+        (version.space_id, version.content_hash) for version in versions if version.view == 0
+    ]
     return originals == [(memory.space_id, content_hash(memory))]
 
 
@@ -388,7 +392,7 @@ def _plain(name: str) -> str:
 
 
 def doc_id_of(source: str, key: str) -> str:
-    """Return the id of what a source says under a key: different for any other two texts.
+    """Return the id of a source's memory under a key, unique for each pair of them.
 
     Raises:
         InvalidMemoryError: If one is empty.
@@ -399,6 +403,6 @@ def doc_id_of(source: str, key: str) -> str:
 
 
 def prefix_of(source: str) -> str:
-    """Return what the ids of a source begin with."""
-    # Its only slash, so that the key may be any text as it is.
+    """Return the beginning of a source's ids."""
+    # It has one slash, at its end, so that the key may be any text.
     return f"{source.replace('%', '%25').replace('/', '%2F')}/"

@@ -1,4 +1,4 @@
-"""The spaces of a household, who may enter them, and which fields their roles do not see."""
+"""The spaces of a household, the grants to enter them, and fields hidden by role."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class Spaces(Part):
     """The spaces of a household, the grants to enter them, and fields hidden by role."""
 
     def add(self, space: Space) -> None:
-        """Add a space, or change one that is there."""
+        """Add or change a space."""
         with self._engine.store.writing() as writing:
             writing.household.put_space(space)
 
     def all(self, person_id: str | None = None) -> list[Space]:
-        """List the spaces, by id; for one person, those they may enter now.
+        """List the spaces by id; with ``person_id`` those the person may enter now.
 
         Raises:
             UnknownPersonError: If there is no such person.
@@ -33,7 +33,7 @@ class Spaces(Part):
             return [space for space in spaces if space.space_id in entered]
 
     def accessible(self, person_id: str | None) -> list[AccessibleSpace]:
-        """List the spaces a person may enter, their role there, and who else may, by id.
+        """List the spaces a person may enter by id, with their role and who else may enter.
 
         Raises:
             UnknownPersonError: If there is no such person.
@@ -71,39 +71,39 @@ class Spaces(Part):
         """Allow a person to enter a space, or change their role there.
 
         Raises:
-            UnknownPersonError, UnknownSpaceError: If one of the two is not there.
+            UnknownPersonError, UnknownSpaceError: If one of them does not exist.
         """
         with self._engine.store.writing() as writing:
             writing.household.put_grant(grant, epoch_s(grant.expires_at, self._engine.store.zone))
 
     def revoke(self, person_id: str, space_id: str) -> bool:
-        """Remove a person's grant for a space; False where they had none.
+        """Remove a person's grant for a space; return False if they had none.
 
         Raises:
-            UnknownPersonError, UnknownSpaceError: If one of the two is not there.
+            UnknownPersonError, UnknownSpaceError: If one of them does not exist.
         """
         with self._engine.store.writing() as writing:
             return writing.household.remove_grant(person_id, space_id)
 
     def grants(self) -> list[Grant]:
-        """List who may enter which space."""
+        """List the grants."""
         with self._engine.store.reading() as tables:
             return tables.household.grants(self._engine.store.zone)
 
     def hide(self, hidden: Hidden) -> None:
-        """Hide fields of a space's memories from a role, in place of those hidden before.
+        """Hide fields of a space's memories from a role, replacing those hidden before.
 
-        With no fields the role sees everything again. For that role a redacted view is stored: a
-        copy of what it may see, without those fields. Making it of what is stored already takes
-        about as long as storing that did; its vectors are pending until ``home.flush``.
+        Without fields the role sees everything again. A redacted view is stored for the role: a
+        copy of the memories without those fields. Copying takes about as long as storing did;
+        vectors are pending until ``home.flush``.
 
         Raises:
-            UnknownSpaceError: If the space is not there.
+            UnknownSpaceError: If there is no such space.
         """
         with self._engine.store.writing() as writing:
             self._engine.indexer.writer(writing).hide(hidden)
 
     def hidden(self) -> list[Hidden]:
-        """List which fields are hidden from which roles."""
+        """List the hidden fields by space and role."""
         with self._engine.store.reading() as tables:
             return tables.household.hidden()

@@ -11,16 +11,15 @@ from collections.abc import Callable
 from family_recall.types import Trace
 
 MAX_WAITING = 1000
-"""Traces that may wait for a slow hook; later ones are dropped."""
+"""Most traces that wait for a slow hook; later ones are dropped."""
 
 log = logging.getLogger("family_recall")
 
 
 class TraceHook:
-    """Calls a hook with one trace after another.
+    """Calls a hook with each trace, on a thread, so that answers never wait for it.
 
-    The answer is made by then, and waits neither for the hook nor for its queue. What the hook
-    raises is logged and goes no further.
+    Exceptions of the hook are logged.
     """
 
     def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
@@ -39,13 +38,13 @@ class TraceHook:
             self._thread.submit(self._call, trace)
 
     def close(self) -> None:
-        """Wait until the hook has seen what was queued. Closing twice does nothing."""
+        """Wait until the queue is empty. Closing twice does nothing."""
         self._thread.shutdown()
 
     def _call(self, trace: Trace) -> None:
         try:
             self._hook(trace)
-        except Exception:  # any error of the hook is its own
+        except Exception:  # a hook may raise anything
             log.exception("on_trace failed")
         finally:
             self._room.release()

@@ -1,4 +1,4 @@
-"""Understanding of a question without a household, and of the language that it is in."""
+"""Understand a question without a household."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def understand(
 
     Args:
         query_text: Any text.
-        now: When it is asked, in the zone it is asked in; the clock's, in UTC, when left out.
-        region: Where it is asked; the US, in the north, when left out.
+        now: When it is asked, in the local zone; the current moment in UTC, when left out.
+        region: Where it is asked; the US, when left out.
         models: Folder of models; the shipped ones, when left out.
 
     Raises:

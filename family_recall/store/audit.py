@@ -1,4 +1,4 @@
-"""The audit log: who recalled what, when; ids, moments and counts, never a word of text."""
+"""The audit log: who recalled what and when; ids, moments and counts, never text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from family_recall.store.file.schema import PARTITION_SHIFT
 from family_recall.types import AuditEntry
 
 _DAYS = "audit_days"
-# The memory itself, even if a redacted view of it was returned; each half has its own index.
+# The memory itself, even if its redacted view was returned; each half has its own index.
 _RETURNED = (
     "SELECT ?1, ?2, coalesce("
     "(SELECT m.id FROM memory m WHERE m.space = s.no AND m.doc_id = ?4 AND m.redacted_view = 0"
@@ -26,7 +26,7 @@ _RETURNED = (
 
 @dataclass(frozen=True, slots=True)
 class NewCall:
-    """An answered call; ``returned`` are the (space_id, doc_id) of its results, best first."""
+    """An answered call; ``returned`` lists (space_id, doc_id) of its results, best first."""
 
     at_s: float
     call: str
@@ -53,7 +53,7 @@ class AuditTables:
         )
 
     def put(self, calls: Iterable[NewCall]) -> None:
-        """Write calls; memories that were deleted meanwhile are left out."""
+        """Write calls, without memories that were deleted meanwhile."""
         for call in calls:
             self.connection.execute(
                 "INSERT INTO main.audit(at_s, call, person, space) VALUES(?, ?,"
@@ -69,24 +69,24 @@ class AuditTables:
             )
 
     def put_gap(self, at_s: float, lost: int) -> None:
-        """Write that calls are missing from a moment on: how many, or 0 if nobody knows."""
+        """Write that calls are missing from a moment on; 0 if their number is unknown."""
         self.connection.execute(
             "INSERT INTO main.audit(at_s, call, lost) VALUES(?, 'gap', ?)", (at_s, lost)
         )
 
     def sign_in(self, token: str, pid: int, now_s: float) -> None:
-        """Record that a process has written, until it signs out."""
+        """Record that a process writes, until it signs out."""
         self.connection.execute(
             "INSERT OR REPLACE INTO main.audit_writer(token, pid, flushed_s) VALUES(?, ?, ?)",
             (token, pid, now_s),
         )
 
     def sign_out(self, token: str) -> None:
-        """Record that a process has written all it had."""
+        """Record that a process has written all its calls."""
         self.connection.execute("DELETE FROM main.audit_writer WHERE token = ?", (token,))
 
     def writers(self) -> list[tuple[str, int, float]]:
-        """List who has not signed out: token, process, and when it last wrote."""
+        """List the processes that have not signed out: token, pid, and when they last wrote."""
         return sql.rows(
             self.connection, "SELECT token, pid, flushed_s FROM audit_writer ORDER BY token"
         )
@@ -96,7 +96,7 @@ class AuditTables:
         self.connection.execute("DELETE FROM main.audit WHERE at_s < ?", (before_s,))
 
     def remove(self, what: Literal["person", "space"], name: str, at_s: float) -> None:
-        """Delete the calls of a person, or those in a space, and write how many are missing."""
+        """Delete the calls of a person or in a space, and write a gap."""
         whose = f"{what} = (SELECT no FROM {what} WHERE {what}_id = ?)"
         entries = sql.rows(self.connection, f"SELECT no FROM audit WHERE {whose}", (name,))
         if entries:
@@ -106,9 +106,9 @@ class AuditTables:
     def entries(
         self, owned: Mapping[int, str], zone: dt.tzinfo, *, of: str | None, limit: int
     ) -> list[AuditEntry]:
-        """List the newest entries, as far as they are about some partitions (of which spaces).
+        """List the newest entries about owned partitions, given with their spaces.
 
-        With ``of``, only what this person asked. That calls are missing concerns everybody.
+        ``of`` selects the calls of one person. Without it, gaps are listed too.
         """
         entries: list[AuditEntry] = []
         for no, at_s, call, person_id, space_id, lost in self.connection.execute(

@@ -1,15 +1,14 @@
-"""Export of a household as JSON Lines, and import; the same bytes both ways.
+"""Export a household as JSON Lines, and import it.
 
-The first line identifies it: ``{"family_recall": "export", "format": 2, …}``, with where the
-household lives and how many records of each kind follow. Each further line is one record,
-``{"table": "memory", …}``, and refers to earlier ones only. It is plain text, even if the
-household's file is encrypted.
+The first line is a header, ``{"family_recall": "export", "format": 2, …}``, with the household's
+region and the number of records by table. Each further line is one record,
+``{"table": "memory", …}``, and refers to earlier ones only. The file is plain text, even if the
+household's file is encrypted. An imported household exports the same bytes.
 
-Records are the rows from which everything else can be made: texts with both their time axes,
-replaced versions too; people, spaces, who may enter them; entities and their relations; feedback,
-the audit log and receipts of what was forgotten, where wanted. Their numbers stay as they are.
-Words, counts, vectors, mentions, edges and identifiers are left out: they are made again. So is
-the trash: a text that somebody had forgotten goes into no other file.
+Records are texts with both their time axes, earlier versions too; people, spaces, grants; entities
+and relations; optionally feedback, the audit log and receipts. Row numbers stay the same. Words,
+counts, vectors, mentions, edges and identifiers are derived again. The trash is left out: no
+forgotten text enters another file.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ KIND = "family_recall"
 FORMAT = 2
 MAX_RECORDS = 50_000_000
 MAX_LINE_BYTES = 32 * 1024 * 1024
-"""The longest line: text, title and summary of 1,000,000 characters each, all of them escaped."""
+"""The longest line: text, title and summary of 1,000,000 characters each, all escaped."""
 
 TABLES: Mapping[str, str] = {
     "person": "no",
@@ -60,7 +59,7 @@ TABLES: Mapping[str, str] = {
     "audit_memory": "entry, rank",
     "receipt": "at_s, rowid",
 }
-"""Tables in the order in which a record may refer to earlier ones, with the order of their rows."""
+"""Tables in order of reference, with the order of their rows."""
 
 _FEEDBACK = ("feedback", "shown", "learned")
 _LOGS = ("audit", "audit_memory", "receipt")
@@ -75,7 +74,7 @@ _STORED_ONLY = {
     "id", "space", "context_id", "recorded_s", "superseded_s", "content_hash", "redacted_view",
     "occurred_s", "valid_from_s", "valid_until_s",
 }  # fmt: skip
-"""Columns of a memory's row that are no fields of a memory."""
+"""Columns of a memory's row that are not fields of a memory."""
 _MEMORY_ID = {"memory": "id", "feedback": "memory", "shown": "memory", "audit_memory": "memory"}
 _DOES_NOT_FIT = (
     apsw.ConstraintError, apsw.MismatchError, OverflowError, TypeError, UnicodeError,
@@ -83,13 +82,13 @@ _DOES_NOT_FIT = (
 _REPORT_EVERY = 1_000  # records
 
 Columns = Mapping[str, Mapping[str, str]]
-"""The declared type of each column that is exported, by table, in order."""
+"""The declared types of exported columns, by table, in order."""
 
 
 class Archive(Record, frozen=True):
-    """What an export holds: records of each table, in the order of the file.
+    """An export, with the number of records by table.
 
-    ``left_out`` are memories, as ``space/doc_id``, that are damaged in the household's file.
+    ``left_out`` lists memories, as ``space/doc_id``, that are damaged in the household's file.
     """
 
     path: Path
@@ -107,9 +106,9 @@ def export(
     skip_damaged: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Archive:
-    """Write a household, as one read transaction sees it; see ``maintenance.export_to``."""
-    unwanted = {*(() if feedback else _FEEDBACK), *(() if log else _LOGS)}
-    tables = [table for table in TABLES if table not in unwanted]
+    """Write a snapshot of a household; see ``maintenance.export_to``."""
+    excluded = {*(() if feedback else _FEEDBACK), *(() if log else _LOGS)}
+    tables = [table for table in TABLES if table not in excluded]
     with (
         store.reading() as reading,
         writing_to(path, overwrite=overwrite, inputs=[store.path]) as partial,
@@ -121,7 +120,7 @@ def export(
                 f"{store.path}: {len(damaged):,} memories are damaged; family-recall doctor "
                 "names them, and --repair takes them out"
             )
-        # Counted through no index: where one is damaged, the rows can still be read.
+        # NOT INDEXED: rows can be counted even if an index is damaged.
         counts = {
             table: sql.row(
                 connection,
@@ -150,10 +149,10 @@ def load(
     rebuild: Callable[[WriteTransaction], None],
     progress: ProgressCallback | None = None,
 ) -> Archive:
-    """Read an export into a household that has nothing in it yet: all of it, or nothing.
+    """Read an export into an empty household, in one transaction.
 
-    ``rebuild`` derives everything from the records that were read; vectors become pending. An
-    error names the file, and the line that cannot be read or does not fit those before it.
+    ``rebuild`` derives the rest from the records; vectors become pending. An error names the file
+    and the line.
     """
     lines = read_jsonl(path, max_line_bytes=MAX_LINE_BYTES)
     header = _checked_header(path, lines)
@@ -176,7 +175,7 @@ def load(
 
 
 def columns_of(connection: apsw.Connection) -> Columns:
-    """Return the columns that are exported."""
+    """Return the exported columns."""
     return {
         table: {
             name: declared
@@ -190,11 +189,11 @@ def columns_of(connection: apsw.Connection) -> Columns:
 def load_record(
     connection: apsw.Connection, columns: Columns, table: str, record: Mapping[str, Any]
 ) -> None:
-    """Write one record; what is derived from it is not written.
+    """Insert one record without its derived columns.
 
     Raises:
-        FamilyRecallError: If there is no such table or field, a value has another type, the
-            library itself would not store it, or it does not fit those before it.
+        FamilyRecallError: If the table, a field or a value is not valid, or the record does not
+            fit those before it.
     """
     if table not in columns:
         raise DatasetError(f"expected one of {', '.join(columns)}, got {shown(table)}")
@@ -205,7 +204,7 @@ def load_record(
         if name not in columns[table]:
             raise DatasetError(f"unknown field {name!r}; is the export from a newer version?")
         values[name] = _as_stored(columns[table][name], name, value)
-    if table == "receipt":  # its proof says whether it is clean
+    if table == "receipt":  # a receipt with a proof is clean
         values["clean"] = record["record"].get("proof") is not None
     if table == "memory":
         moment_s = values.get("occurred_s")
@@ -224,7 +223,7 @@ def load_record(
 
 
 class _Info(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Where a household lives; and how long its log is kept, beside the log."""
+    """The household's region and, with the audit log, how long that is kept."""
 
     timezone: str | None = None
     country: str | None = None
@@ -238,7 +237,7 @@ class _Header(msgspec.Struct):
 
 
 def _checked_header(path: Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> _Header:
-    """Read the first line: the household's own facts, and the number of records by table."""
+    """Read and check the first line."""
     _, line = next(lines, (0, {}))
     if line.get(KIND) != "export":
         raise DatasetError(f"{path}:1: expected the first line of an export, got {shown(line)}")
@@ -288,9 +287,9 @@ def _records(
     columns: Mapping[str, str],
     without: Collection[int],
 ) -> Iterator[dict[str, Any]]:
-    """Yield a table's rows: NULLs left out, bytes as hexadecimal digits, lists as lists.
+    """Yield a table's rows without NULLs, bytes as hexadecimal digits, lists as lists.
 
-    Rows of the memories ``without`` are left out, and nothing refers to them.
+    Rows of the memories ``without`` and references to them are left out.
     """
     query = (
         f"SELECT {', '.join(columns)} FROM {table}{_condition(table, without)}"
@@ -304,7 +303,7 @@ def _records(
             elif value is not None:
                 record[name] = json.loads(value) if name in _JSON else value
         if table == "memory" and "superseded_s" not in record:
-            record.pop("context_id", None)  # a current memory's follows from its session
+            record.pop("context_id", None)  # it follows from the session
         if record.get("context_id") in without:
             del record["context_id"]
         if table == "relation":
@@ -323,7 +322,7 @@ def _condition(table: str, without: Collection[int]) -> str:
 
 
 def _as_stored(declared: str, name: str, value: Any) -> Any:
-    """Return a value as a column takes it; STRICT tables check its type."""
+    """Return a value as its column stores it; STRICT tables check its type."""
     if name in _JSON:
         return json.dumps(value)
     if declared != "BLOB":
@@ -367,11 +366,11 @@ _CHECKS: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
     "relation": _check_relation,
     "receipt": _check_receipt,
 }
-"""Checks of what the library itself would store, beyond the constraints of the schema."""
+"""Checks beyond the constraints of the schema."""
 
 
 def _reporter(total: int, progress: ProgressCallback | None) -> Callable[[], None]:
-    """Return what counts a record, and reports now and then, and at the end."""
+    """Return a function that counts a record, and reports progress at intervals and at the end."""
     done = 0
 
     def report() -> None:

@@ -1,4 +1,4 @@
-"""Checks: the file, the texts in it, and everything derived from the texts."""
+"""Checks of the file, its texts, and everything derived from them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from family_recall.store.words import ENTRY_BYTES, row_words, split, stem_number
 from family_recall.types import IdArray
 
 CHECKSUMS = "memories"
-"""No ``rebuild`` repairs what is found under this name: the texts themselves have changed."""
+"""The check of texts; ``rebuild`` cannot repair what it finds."""
 
-_SHOWN = 10  # findings of SQLite's own, and damaged memories that are named
-_STEPS = 20_000  # of SQLite's virtual machine, between two calls of ``give_up``
+_LISTED = 10  # findings of SQLite and damaged memories in a message
+_STEPS = 20_000  # of SQLite's virtual machine between two calls of ``give_up``
 _ABOUT_VALUES = re.compile(
     rf"(?: value in |constraint failed in )(?:{'|'.join((*SETTINGS, *RECORDS))})(?:\.|$)"
 )
@@ -43,10 +43,9 @@ _UNREADABLE = (apsw.Error, LookupError, OverflowError, TypeError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check; ``problem`` is None where nothing is wrong.
+    """The result of one check; ``problem`` is None if nothing is wrong.
 
-    Where it is ``derived`` from the texts, ``rebuild`` repairs it; where single ``values`` cannot
-    be read, ``reset_unreadable`` does.
+    ``rebuild`` repairs problems of ``derived`` data, ``reset_unreadable`` unreadable ``values``.
     """
 
     what: str
@@ -61,23 +60,20 @@ def check_pages(connection: apsw.Connection) -> list[Finding]:
         return [Finding("identity", f"is no family_recall file (id {application:#x})")]
     try:
         lines = [str(line) for (line,) in sql.rows(connection, "PRAGMA integrity_check(1000000)")]
-    except apsw.CorruptError as error:  # too damaged to be read through
+    except apsw.CorruptError as error:  # too damaged to read
         lines = [str(error)]
-    # Rows that a constraint refuses are found one by one: see damage.py.
+    # Constraint violations are found row by row: see damage.py.
     lines = [line for line in lines if line != "ok" and not _ABOUT_VALUES.search(line)]
     schema = connection.pragma("user_version")
     known = f"schema {schema}, known is {SCHEMA_VERSION}"
     return [
-        Finding("pages", "; ".join(lines[:_SHOWN]) or None),
+        Finding("pages", "; ".join(lines[:_LISTED]) or None),
         Finding("schema", None if schema == SCHEMA_VERSION else known),
     ]
 
 
 def check_texts(connection: apsw.Connection) -> list[Finding]:
-    """Check the pages of the file and, if they are whole, each value and memory by itself.
-
-    Values must be readable, and memories match their checksums.
-    """
+    """Check the pages and, if they are sound, that values are readable and checksums match."""
     findings = check_pages(connection)
     if any(finding.problem for finding in findings):
         return findings
@@ -88,16 +84,16 @@ def check_texts(connection: apsw.Connection) -> list[Finding]:
     damaged = checksums.damaged(connection)
     if not damaged:
         return [*findings, Finding(CHECKSUMS, None)]
-    names = ", ".join(checksums.describe(connection, damaged[:_SHOWN]))
-    more = f" and {len(damaged) - _SHOWN:,} more" if len(damaged) > _SHOWN else ""
+    names = ", ".join(checksums.describe(connection, damaged[:_LISTED]))
+    more = f" and {len(damaged) - _LISTED:,} more" if len(damaged) > _LISTED else ""
     problem = f"{len(damaged):,} changed in the file: {names}{more}"
     return [*findings, Finding(CHECKSUMS, problem)]
 
 
 def check_derived(connection: apsw.Connection) -> list[Finding]:
-    """Check what is made from the texts against them: words, counts, vectors, names and edges.
+    """Check words, counts, vectors, names and edges against the texts they derive from.
 
-    Needs a transaction that may write, since FTS5 is asked by an INSERT; nothing is changed.
+    Needs a write transaction, since FTS5 is checked by an INSERT; nothing is changed.
     """
     try:
         findings = _word_findings(connection)
@@ -112,9 +108,9 @@ def check_derived(connection: apsw.Connection) -> list[Finding]:
 
 
 def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> list[Finding] | None:
-    """Check pages, indexes and counts, but no text; None where ``give_up`` became true.
+    """Check pages, indexes and counts, but not texts; None if ``give_up`` returned true.
 
-    Reads the file once, in statements beside which other threads run: 0.2 s for 50,000 memories.
+    Reads the file once, while other threads run: 0.2 s for 50,000 memories.
     """
     connection.set_progress_handler(give_up, _STEPS)
     try:
@@ -131,7 +127,7 @@ def check_counts(connection: apsw.Connection, give_up: Callable[[], bool]) -> li
 
 
 def versions() -> dict[str, str | None]:
-    """Return the versions of SQLite, its encryption and sqlite-vec; None where not installed."""
+    """Return the versions of SQLite, its encryption and sqlite-vec; None if not installed."""
     cipher = getattr(apsw, "mc_version", None)
     installed: dict[str, str | None] = {
         "sqlite": apsw.sqlite_lib_version(),
@@ -148,7 +144,7 @@ def versions() -> dict[str, str | None]:
 def _derived(
     what: str, check: Callable[[apsw.Connection], str | None], connection: apsw.Connection
 ) -> Finding:
-    """Return what a check found; where it fails, something it reads has another type."""
+    """Run a check; an exception in it means unreadable data."""
     try:
         problem = check(connection)
     except apsw.InterruptError:
@@ -159,25 +155,25 @@ def _derived(
 
 
 def _count_problem(connection: apsw.Connection) -> str | None:
-    """Compare the memories and stems that each FTS5 index counts with the counts beside it."""
+    """Compare the numbers of memories and stems in each FTS5 index with stored counts."""
     wrong = 0
     for shard in shards_in(connection):
         name = words_table(shard)
-        in_index = vocabulary(connection, name, "row", "coalesce(sum(doc), 0)", "")
-        in_index += sql.rows(connection, f"SELECT count(*) FROM {name}_docsize")
-        beside = sql.rows(
+        indexed = vocabulary(connection, name, "row", "coalesce(sum(doc), 0)", "")
+        indexed += sql.rows(connection, f"SELECT count(*) FROM {name}_docsize")
+        stored = sql.rows(
             connection, "SELECT coalesce(sum(n), 0) FROM word_count WHERE shard = ?", (shard,)
         )
         column = "n_past" if shard % 2 else "n_current"
-        beside += sql.rows(
+        stored += sql.rows(
             connection, f"SELECT {column} FROM partition WHERE no = ?", (shard // 2,)
         )
-        wrong += in_index != beside
+        wrong += indexed != stored
     return f"{wrong:,} shards hold other words than are counted" if wrong else None
 
 
 def _word_findings(connection: apsw.Connection) -> list[Finding]:
-    """Compare each memory's words, their counts and the indexes with the texts, shard by shard."""
+    """Compare stored words, counts and indexes with the texts, shard by shard."""
     problems = []
     n_memories = n_stems = 0
     for shard in shards_in(connection):
@@ -205,16 +201,18 @@ def _word_findings(connection: apsw.Connection) -> list[Finding]:
         "SELECT count(*) FROM word_count WHERE shard >> 1 NOT IN (SELECT no FROM partition)",
     )
     n_stems += n_elsewhere
-    found = {
+    problem_of_check = {
         "words": "; ".join(problems),
         "words of each memory": n_memories and f"{n_memories:,} with other words than their text",
         "word counts": n_stems and f"{n_stems:,} stems counted wrong",
     }
-    return [Finding(what, problem or None, derived=True) for what, problem in found.items()]
+    return [
+        Finding(what, problem or None, derived=True) for what, problem in problem_of_check.items()
+    ]
 
 
 def _entries(words: bytes) -> list[tuple[int, ...]]:
-    """Return the stems stored with a memory, each with how often it is in each column."""
+    """Return the stored stems of a memory with their counts by column."""
     stored = row_words([words] if len(words) % ENTRY_BYTES == 0 else [])
     columns = stored.columns[stored.codes].tolist()
     return [(stem, *counts) for stem, counts in zip(stored.stems.tolist(), columns, strict=True)]
@@ -223,9 +221,9 @@ def _entries(words: bytes) -> list[tuple[int, ...]]:
 def _index_problem(
     connection: apsw.Connection, name: str, n_words: dict[int, int], stems: Counter[int]
 ) -> str | None:
-    """Check that an FTS5 index is whole, and which memories and stems it holds."""
+    """Check that an FTS5 index is intact, and holds these memories and stems."""
     try:
-        # Not against the content by itself: the view has the memories of every shard.
+        # Without comparing its content: the content view has the memories of all shards.
         connection.execute(f"INSERT INTO {name}({name}) VALUES('integrity-check')")
         indexed = vocabulary(connection, name, "instance", "doc, count(*)", "GROUP BY doc")
         terms = vocabulary(connection, name, "row", "term, doc", "")
@@ -241,7 +239,7 @@ def _index_problem(
 
 
 def _vector_problem(model: Model, connection: apsw.Connection) -> str | None:
-    """Compare a model's vectors with the memories, and with what is recorded of them."""
+    """Compare a model's vectors with the memories and with the embedding table."""
     shards = dict(sql.rows(connection, f"SELECT m.id, {SHARD_OF_MEMORY} FROM memory m"))
     rows = sql.rows(connection, "SELECT memory FROM embedding WHERE model = ?", (model.no,))
     recorded = {memory for (memory,) in rows}
@@ -260,7 +258,7 @@ def _vector_problem(model: Model, connection: apsw.Connection) -> str | None:
 
 
 def _stored(connection: apsw.Connection, model: Model) -> Iterator[tuple[int, int, bool]]:
-    """Yield a model's vectors as they are searched: (memory, shard, whether it is a vector)."""
+    """Yield (memory, shard, whether valid) of a model's vectors."""
     if model.storage != "vec0":
         for memory, shard, vector in connection.execute(
             f"SELECT id, shard, vector FROM {model.table}"
@@ -279,7 +277,7 @@ def _stored(connection: apsw.Connection, model: Model) -> Iterator[tuple[int, in
 
 
 def _are_vectors(stored: bytes, model: Model) -> bool:
-    """Whether a row holds a vector, or vectors of passages, and none of zeros."""
+    """Return whether a row holds whole vectors, none of them zero."""
     if model.role != PASSAGE:
         return len(stored) == model.dim and any(stored)
     if not stored or len(stored) % model.dim:
@@ -288,7 +286,7 @@ def _are_vectors(stored: bytes, model: Model) -> bool:
 
 
 def _other_passages(connection: apsw.Connection, model: Model) -> int:
-    """Count the memories that have more or fewer vectors than their texts have passages."""
+    """Count the memories whose number of vectors differs from their number of passages."""
     if model.role != PASSAGE:
         return 0
     rows = connection.execute(
@@ -298,7 +296,7 @@ def _other_passages(connection: apsw.Connection, model: Model) -> int:
 
 
 def problem_of(connection: apsw.Connection, rule: str) -> str | None:
-    """Return how many rows break a rule, in words; None where no row does."""
+    """Return in words how many rows break a rule; None if none does."""
     problem, query = _RULES[rule]
     (n,) = sql.row(connection, f"SELECT count(*) FROM ({query})")
     return f"{n:,} {problem}" if n else None
@@ -312,7 +310,7 @@ _RULES: Mapping[str, tuple[str, str]] = {
         re.MULTILINE,
     )
 }
-"""By name, what breaks a rule, and the query that finds it."""
+"""The problem in words and the query that finds it, by rule."""
 
 RULES_OF_RECORDS = tuple(_RULES)[:4]
-"""Those of what is exported."""
+"""Rules about exported records."""

@@ -52,7 +52,7 @@ def earlier_reader(path: Path) -> Iterator[None]:
     """Read, as another process may, from the file as it is now; nobody waits for it to end."""
     with (
         contextlib.closing(apsw.Connection(str(path))) as connection,
-        mock.patch.object(connections, "_READERS_LEAVE_MS", 1),
+        mock.patch.object(connections, "_EMPTY_LOG_TIMEOUT_MS", 1),
     ):
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM memory").fetchall()

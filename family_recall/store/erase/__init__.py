@@ -1,1 +1,1 @@
-"""Deletion of memories with all that was made from them, its record, and the proof in the bytes."""
+"""Erasure of memories with everything derived from them, and its verification."""

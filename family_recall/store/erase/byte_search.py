@@ -1,7 +1,7 @@
-"""Searches the bytes of a file for runs of erased texts and vectors, which lie in memory alone.
+"""Search the bytes of a file for runs of erased texts and vectors.
 
-A text and a vector have thousands of runs of 8 bytes. One pass finds all of them: five hundred
-megabytes a second, thirty times as fast as a binary search of each position.
+A text or vector has thousands of runs of 8 bytes. One pass searches for all of them, at 500 MB/s:
+thirty times as fast as a binary search at each position.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ EVERY_BIT = np.uint64((1 << 64) - 1)
 _SIX_BYTES = np.uint64((1 << 48) - 1)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK = 1 << 16  # bytes
-_SPREAD = 9  # bits: a run in 2⁹ passes the table where there is room
-_TABLE_BITS = (12, 22)  # at least and at most; 2²² bytes are what a second-level cache holds
+_SPREAD = 9  # bits: the table passes one in 2⁹ other runs, unless it is full
+_TABLE_BITS = (12, 22)  # at least and at most; 2²² bytes fit a second-level cache
 _CHUNK = 8 << 20  # bytes
 _HEADER = 100  # bytes (sqlite.org/fileformat2.html#the_database_header)
 _LARGEST_PAGE = 65_536  # written as 1
 _MOST_VECTOR_RUNS = 50_000
-_FEWEST_VALUES = 3  # different bytes a run must have: rows of spaces or zeros are everywhere
+_FEWEST_VALUES = 3  # distinct bytes of a run: rows of spaces or zeros are in every file
 _TEXTS = {
     "memory": "doc_id, text, title, summary, author, session_id, source, url, section, labels,"
     " fact_key, fact_value, event_type, occurred_at, header",
@@ -48,15 +48,15 @@ _TEXTS = {
     "receipt": "record",
     "trash": "record",
 }
-"""Texts that are stored in their own right; an erased run in them proves nothing."""
+"""Stored texts by table; an erased run that they contain proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found of ``sought`` runs in ``bytes_read`` bytes.
+    """The result of a search for ``sought`` runs in ``bytes_read`` bytes.
 
-    ``restated`` runs are part of what is stored today as well; ``leftover`` runs are not.
-    ``free_pages`` are pages of the file that are not in use, and have something on them.
+    Of the runs found, stored values contain ``restated``; ``leftover`` counts the others.
+    ``free_pages`` counts unused pages that are not empty.
     """
 
     sought: int
@@ -68,21 +68,21 @@ class Found:
 
 def runs_of_texts(texts: Iterable[str]) -> Words64:
     """Return every run of 8 bytes of some texts, as written and in lower case, ascending."""
-    written = [form.encode() for text in texts for form in (text, text.casefold())]
-    return _distinct([runs_of(text) for text in written])
+    forms = [form.encode() for text in texts for form in (text, text.casefold())]
+    return _distinct([runs_of(form) for form in forms])
 
 
 def runs_of_erased(erased: Erased) -> Words64:
-    """Return the runs to look for: all of texts and words, evenly spaced ones of vectors."""
+    """Return the runs to search for: all of texts and words, evenly spaced ones of vectors."""
     stride = -(-max(sum(map(len, erased.vectors)), 1) // _MOST_VECTOR_RUNS)
     spaced = [runs_of(vector)[::stride] for vector in erased.vectors]
     return _distinct([runs_of_texts([*erased.texts, *erased.stems]), *spaced])
 
 
 def search(connection: apsw.Connection, path: Path, runs: Words64, *, decrypted: bool) -> Found:
-    """Search a file, and the log and journal beside it, for some runs.
+    """Search a file, its log and its journal for some runs.
 
-    ``decrypted`` reads the pages that a transaction sees, all of which are then in memory at once.
+    ``decrypted`` loads all pages of the transaction into memory.
     """
     prefilter = BytePrefilter(runs)
     n_bytes, passing = 0, [runs[:0]]
@@ -106,7 +106,7 @@ _Read: TypeAlias = Callable[[int, int], bytes]
 def _image(
     connection: apsw.Connection, path: Path, *, decrypted: bool
 ) -> Iterator[tuple[int, _Read]]:
-    """Lend the size of a file, and what reads it."""
+    """Yield the size of a file, and a function that reads it."""
     if decrypted:
         pages = connection.serialize("main")
         yield len(pages), lambda start, n: pages[start : start + n]
@@ -117,11 +117,10 @@ def _image(
 
 
 def _free_pages_with_content(size: int, read: _Read) -> int:
-    """Count the free pages of a file in which anything is left that is no number of a page.
+    """Count the free pages of a file that hold anything but page numbers.
 
-    A trunk page lists the number of the next one, how many follow, and the numbers of free pages;
-    behind those, numbers of pages may be left that are in use again
-    (sqlite.org/fileformat2.html#the_freelist).
+    A trunk page has the number of the next trunk, a count, and that many numbers of free pages;
+    old numbers may follow (sqlite.org/fileformat2.html#the_freelist).
     """
     header = read(0, _HEADER)
     page_size = int.from_bytes(header[16:18]) if header[16:18] != b"\0\1" else _LARGEST_PAGE
@@ -141,7 +140,7 @@ def _free_pages_with_content(size: int, read: _Read) -> int:
 
 
 def _distinct(parts: list[Words64]) -> Words64:
-    """Join runs, each once, without those of so few different bytes that they stand in any file."""
+    """Join runs, each once, without runs of fewer than ``_FEWEST_VALUES`` distinct bytes."""
     runs = np.unique(np.concatenate([np.zeros(0, np.uint64), *parts]))
     ordered = np.sort(runs.astype("<u8").view(np.uint8).reshape(-1, RUN), axis=1)
     n_values = 1 + np.count_nonzero(np.diff(ordered, axis=1), axis=1)
@@ -150,9 +149,9 @@ def _distinct(parts: list[Words64]) -> Words64:
 
 
 def _chunks_beside(path: Path) -> Iterator[bytes]:
-    """Yield the bytes of a file's log and journal, in chunks that share a run.
+    """Yield the bytes of a file's log and journal, in overlapping chunks.
 
-    Not those of the log's index, which has numbers of pages and locks, and no content.
+    The log's index has no content, only page numbers and locks.
     """
     for file in filter(Path.exists, (log_of(path), journal_of(path))):
         with file.open("rb") as opened:
@@ -163,10 +162,9 @@ def _chunks_beside(path: Path) -> Iterator[bytes]:
 
 
 def _restated(connection: apsw.Connection, sought: Words64) -> npt.NDArray[np.bool_]:
-    """Return which of some runs what is stored today contains itself.
+    """Return a mask of the runs that stored values contain.
 
-    A value's end and the byte that SQLite writes behind it can happen to be such a run too:
-    six of its bytes, at either end, are enough.
+    A run may extend past the end of a value in the file, so six bytes at either end suffice.
     """
     first, last = sought & _SIX_BYTES, sought >> np.uint64(16)
     prefilter = BytePrefilter(np.concatenate([first, last]), _SIX_BYTES)
@@ -181,10 +179,10 @@ def _restated(connection: apsw.Connection, sought: Words64) -> npt.NDArray[np.bo
 
 
 def _stored_values(connection: apsw.Connection) -> Iterator[bytes]:
-    """Yield what is stored in its own right, joined to a few long values.
+    """Yield stored values, joined to a few long ones.
 
-    Texts come first, as written and in the lower case of aliases: they account for most runs, and
-    the longer rest need not be read then.
+    Texts come first, as written and in lower case: they account for most runs, so that the rest
+    is rarely read.
     """
     for joined in _joined(_texts(connection)):
         yield joined
@@ -206,7 +204,7 @@ def _joined(values: Iterable[bytes]) -> Iterator[bytes]:
 
 def _texts(connection: apsw.Connection) -> Iterator[bytes]:
     for table, columns in _TEXTS.items():
-        # As bytes, for a damaged text may be no UTF-8.
+        # As bytes, since a damaged text may not be UTF-8.
         casts = ", ".join(f"CAST({column} AS BLOB)" for column in columns.split(","))
         for row in connection.execute(f"SELECT {casts} FROM main.{table}"):
             yield b"\0".join(filter(None, row))
@@ -226,25 +224,25 @@ def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
 
 
 class BytePrefilter:
-    """Finds runs in bytes, of which the bits of ``mask`` count.
+    """Finds runs in bytes, comparing the bits of ``mask``.
 
-    A run times an odd number is its mark; no two runs share one, and the first bits of marks
-    spread evenly (Dietzfelbinger et al., J. Algorithms 1997, doi:10.1006/jagm.1997.0873). A table
-    of those bits passes few other runs, which are then compared.
+    A run is hashed by an odd multiplier: hashes are unique, and their high bits spread evenly
+    (Dietzfelbinger et al., J. Algorithms 1997, doi:10.1006/jagm.1997.0873). A table of high bits
+    passes few other runs, which are then compared.
     """
 
     def __init__(self, runs: Words64, mask: np.uint64 = EVERY_BIT) -> None:
-        """Fill the table."""
+        """Fill the table with the high bits of the hashes."""
         self._mask = mask
-        self._marks = np.unique((runs & mask) * _MULTIPLIER)
-        wanted = int(np.ceil(np.log2(max(len(self._marks), 1)))) + _SPREAD
-        bits = min(max(wanted, _TABLE_BITS[0]), _TABLE_BITS[1])
+        self._hashes = np.unique((runs & mask) * _MULTIPLIER)
+        bits = int(np.ceil(np.log2(max(len(self._hashes), 1)))) + _SPREAD
+        bits = min(max(bits, _TABLE_BITS[0]), _TABLE_BITS[1])
         self._shift = np.uint64(64 - bits)
         self._table = np.zeros(1 << bits, np.bool_)
-        self._table[self._marks >> self._shift] = True
+        self._table[self._hashes >> self._shift] = True
 
     def passing(self, data: bytes) -> Words64:
-        """Return the runs in some bytes that are looked for, masked, ascending and each once."""
+        """Return the sought runs in some bytes, masked, ascending and each once."""
         passing: list[Words64] = [np.zeros(0, np.uint64)]
         size = (RUN, _BLOCK // RUN)
         runs, products = np.empty(size, np.uint64), np.empty(size, np.uint64)
@@ -258,21 +256,21 @@ class BytePrefilter:
             np.multiply(runs, _MULTIPLIER, out=products)
             np.right_shift(products, self._shift, out=products)
             np.take(self._table, products.view(np.int64), out=passed, mode="clip")
-            passing.append(self._marked(runs[passed]))
-        passing.append(self._marked(runs_of(data[whole:]) & self._mask))
+            passing.append(self._sought(runs[passed]))
+        passing.append(self._sought(runs_of(data[whole:]) & self._mask))
         return np.unique(np.concatenate(passing))
 
-    def _marked(self, runs: Words64) -> Words64:
-        if not len(self._marks) or not len(runs):
+    def _sought(self, runs: Words64) -> Words64:
+        if not len(self._hashes) or not len(runs):
             return runs[:0]
-        own = runs * _MULTIPLIER
-        nearest = np.minimum(np.searchsorted(self._marks, own), len(self._marks) - 1)
-        marked: Words64 = runs[self._marks[nearest] == own]
-        return marked
+        hashes = runs * _MULTIPLIER
+        nearest = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        sought: Words64 = runs[self._hashes[nearest] == hashes]
+        return sought
 
 
 def runs_of(data: bytes) -> Words64:
-    """Return every run of 8 bytes, as little-endian numbers in the order they begin."""
+    """Return every run of 8 bytes in order, as little-endian numbers."""
     n = len(data) - RUN + 1
     if n <= 0:
         return np.zeros(0, np.uint64)

@@ -1,11 +1,9 @@
-"""Deletes memories by row id, with everything derived from them, and records what was deleted.
+"""Delete memories by row id with everything derived from them, and record what was deleted.
 
-Text goes with its words, its place as another memory's context, its vectors, edges, mentions,
-identifiers, feedback, and the relations that rested on it alone. A memory is found by the words of
-its context too, the memory before it in its session; the one before an erased one takes its place
-as the context of the next. What becomes of the entities it
-mentioned is decided by :mod:`family_recall.forget`; its bytes in the file are looked for by
-:mod:`family_recall.store.erase.verification`.
+Words, vectors, edges, mentions, identifiers, feedback, and relations without other evidence are
+deleted too. A memory's context is the memory before it in its session, whose words also find it;
+after an erasure the next memory gets a new context. :mod:`family_recall.forget` updates entities;
+:mod:`family_recall.store.erase.byte_search` searches the file for the bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ REFERENCES: tuple[tuple[str, str], ...] = (
     ("identifier", "memory"), ("mentioned_time", "memory"), ("edge", "src"), ("edge", "dst"),
     ("feedback", "memory"), ("shown", "memory"), ("audit_memory", "memory"),
 )  # fmt: skip
-"""Columns that hold a memory's row id. A new table with one belongs here, and is erased too."""
+"""All columns that hold a memory's row id."""
 
 _SOURCES = "doc_id, title, text, summary, fact_value, url, section, source"
 _IDS = "(SELECT value FROM json_each(?1))"
@@ -38,10 +36,9 @@ _IDS = "(SELECT value FROM json_each(?1))"
 class Erased:
     """What a transaction erased.
 
-    ``texts`` and ``vectors`` are held until the file was searched for them, with ``stems``, the
-    words that no memory has any more. ``counts`` are rows by table; ``relations`` the rows that
-    rested on erased memories alone. ``entities`` may no longer be mentioned; ``people`` lost
-    feedback.
+    ``texts``, ``vectors`` and ``stems``, words that no memory has any more, are held to search the
+    file for them. ``counts`` are rows by table; ``relations`` the erased relations. ``entities``
+    lost a mention or relation; ``people`` lost feedback.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -57,7 +54,7 @@ class Eraser:
     """Erases memories of one file, inside one write transaction."""
 
     def __init__(self, writing: WriteTransaction, next_weight: float) -> None:
-        """Erase within a transaction; neighbours in a session are linked by ``next_weight``."""
+        """Erase within a transaction; ``next_weight`` links neighbours in a session."""
         self._connection = writing.connection
         self._words = writing.words
         self._relations = writing.relations
@@ -99,26 +96,26 @@ class Eraser:
         return erased
 
     def clear_copies(self) -> None:
-        """Delete SQLite's samples of values, and rewrite indexes of words where much was removed.
+        """Delete copies of erased values: SQLite's samples and, if much was removed, word indexes.
 
-        ``PRAGMA optimize`` takes new samples. A cache of what texts were read as belongs here too.
+        ``PRAGMA optimize`` takes new samples.
         """
         if sql.row(self._connection, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"):
             self._connection.execute("DELETE FROM sqlite_stat4")
         self._words.rewrite_if_stale()
 
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
-        """Return whole rows of memories, by column, from which :meth:`restore` makes them again."""
+        """Return whole rows of memories by column, for :meth:`restore`."""
         columns = sql.columns(self._connection, "memory")
         statement = f"SELECT {', '.join(columns)} FROM memory WHERE id IN {_IDS} ORDER BY id"
         rows = self._rows(statement, ids)
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
     def restore(self, rows: Sequence[dict[str, Any]], zone: dt.tzinfo) -> list[StoredMemory]:
-        """Write erased rows again; words and all else that is derived are the caller's.
+        """Write erased rows again; the caller derives words and the rest.
 
-        A row whose memory has another current version by now is superseded by that. A row whose
-        partition is gone stays erased.
+        A row whose memory has a newer current version is superseded by it. A row whose partition
+        was removed stays erased.
         """
         ids = []
         for row in rows:
@@ -152,14 +149,14 @@ class Eraser:
         )
 
     def update_contexts_after(self, ids: Sequence[int]) -> None:
-        """Update the contexts of the memories that come after some restored ones."""
-        moved = sorted({after for memory in ids for after in self._after(memory)} - {*ids})
-        self._words.remove(moved)
-        self._set_contexts(self._contexts(moved))
-        self._words.add(moved)
+        """Update the contexts of memories that follow restored ones."""
+        followers = sorted({after for memory in ids for after in self._after(memory)} - {*ids})
+        self._words.remove(followers)
+        self._set_contexts(self._contexts(followers))
+        self._words.add(followers)
 
     def _after(self, memory: int) -> list[int]:
-        """List the memories after one in its session: the next current one, all superseded ones."""
+        """List the next current and all later superseded memories in the session of one."""
         rows = sql.rows(
             self._connection,
             "SELECT n.id, n.superseded_s IS NULL FROM memory m JOIN memory n ON n.space = m.space"
@@ -172,9 +169,9 @@ class Eraser:
         return [*current[:1], *(after for after, is_current in rows if not is_current)]
 
     def _contexts(self, ids: Sequence[int]) -> dict[int, int | None]:
-        """Return which memory now comes before each of some memories.
+        """Return the memory before each of some memories in its session.
 
-        A superseded memory keeps what came before it when it was superseded.
+        For a superseded memory it is the one before it when it was superseded.
         """
         contexts: dict[int, int | None] = {}
         for memory in ids:
@@ -208,7 +205,7 @@ class Eraser:
         )
 
     def _people_who_lose_feedback(self, ids: Sequence[int]) -> set[str]:
-        """List who gave feedback on these memories, or on a superseded version of them."""
+        """List people with feedback on these memories or on superseded versions of them."""
         rows = self._rows(
             f"WITH gone(id) AS {_IDS} SELECT p.person_id FROM person p WHERE p.no IN ("
             "  SELECT j.person FROM feedback j WHERE j.memory IN gone"
@@ -223,7 +220,7 @@ class Eraser:
         return {person_id for (person_id,) in rows}
 
     def _counts(self, ids: Sequence[int]) -> dict[str, int]:
-        """Count the rows of each table that are erased, an edge in one of its directions."""
+        """Count the rows to erase by table; an edge counts once."""
         counts = {
             table: self._rows(f"SELECT count(*) FROM {table} WHERE {column} IN {_IDS}", ids)[0][0]
             for table, column in REFERENCES
@@ -232,5 +229,5 @@ class Eraser:
         return {table: n for table, n in counts.items() if n}
 
     def _rows(self, statement: str, ids: Iterable[int]) -> list[Any]:
-        """Run a statement about some memories, which it names by ``_IDS``."""
+        """Run a statement with memory ids bound to ``_IDS``."""
         return sql.rows(self._connection, statement, (json.dumps(list(ids)),))

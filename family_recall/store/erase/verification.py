@@ -1,9 +1,8 @@
-"""Erasure verification: what can be checked of a forgetting later, without the forgotten text.
+"""Verify an erasure later, without the forgotten text.
 
-No table or index refers to the numbers of the rows, no index holds a word that no memory has, no
-unused page has anything on it, and no journal or earlier log lies beside the file. That no copy of
-the bytes was left in the gaps of pages was searched for when it was forgotten, with the text; that
-search is repeated only for texts that are passed in.
+No table or index refers to the row ids, no index holds a word that no memory has, no unused page
+has content, and there is no journal or earlier log. Gaps within pages were searched for the bytes
+when they were forgotten; that search is repeated only for texts that are passed in.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def verify(
     *,
     decrypted: bool,
 ) -> Verification:
-    """Check rows, indexes, unused pages and logs, and search every byte for texts, if any.
+    """Check rows, indexes, unused pages and logs, and search every byte for given texts.
 
-    Needs a transaction in which nobody else writes. ``decrypted`` as in :func:`search`.
+    Needs a write transaction. ``decrypted`` as in :func:`search`.
 
     Raises:
         InvalidRequestError: If there is no such receipt in this file, or a text is too short.
@@ -57,24 +56,24 @@ def verify(
         )
     proof = stored.proof
     found = search(connection, path, runs_of_texts(texts), decrypted=decrypted)
-    leftover_then = 0 if proof is None else proof.leftover_runs
-    earlier = [journal_of(path), *([] if proof is not None else [log_of(path)])]
+    proven_leftover = 0 if proof is None else proof.leftover_runs
+    logs = [journal_of(path), *([] if proof is not None else [log_of(path)])]
     return Verification(
         cleaned=proof is not None,
         rows=_referring_rows(connection, receipt.rows),
         terms=_unexplained_terms(connection),
         free_pages=found.free_pages,
-        log_bytes=sum(file.stat().st_size for file in earlier if file.exists()),
+        log_bytes=sum(file.stat().st_size for file in logs if file.exists()),
         in_trash=log.trash(receipt.receipt_id) is not None,
         runs=found.sought,
-        leftover_runs=found.leftover if texts else leftover_then,
+        leftover_runs=found.leftover if texts else proven_leftover,
         restated_runs=found.restated,
         bytes_read=found.bytes_read,
     )
 
 
 def _referring_rows(connection: apsw.Connection, rows: Sequence[int]) -> dict[str, int]:
-    """Count, by table or index, what holds one of the numbers of some rows."""
+    """Count references to some row ids, by table or index."""
     ids, erased = sql.id_array(np.array(rows, np.int64)), set(rows)
     columns = [*REFERENCES, ("relation, json_each(relation.evidence) AS evidence", "value")]
     for model in vectors.models(connection):
@@ -97,12 +96,12 @@ def _referring_rows(connection: apsw.Connection, rows: Sequence[int]) -> dict[st
 
 
 def _unexplained_terms(connection: apsw.Connection) -> int:
-    """Count the words and separators of the indexes that no memory accounts for."""
-    n_left = 0
+    """Count the words and separators of the indexes that no memory has."""
+    n_unexplained = 0
     for shard in shards_in(connection):
         query = "SELECT stem FROM word_count WHERE shard = ? AND n > 0"
         counted = {stem for (stem,) in sql.rows(connection, query, (shard,))}
         listed = vocabulary(connection, words_table(shard), "row", "term", "")
-        n_left += sum(stem_number(stem) not in counted for (stem,) in listed)
-        n_left += stale_separators(connection, shard)
-    return n_left
+        n_unexplained += sum(stem_number(stem) not in counted for (stem,) in listed)
+        n_unexplained += stale_separators(connection, shard)
+    return n_unexplained

@@ -1,1 +1,1 @@
-"""The file itself: connections, schema, encryption, checksums, copies and archive."""
+"""The file: connections, schema, encryption, checksums and copies."""

@@ -1,7 +1,6 @@
-"""A checksum of each memory's row, by which a byte changed on the disk is noticed.
+"""A checksum of each memory's row, to detect bytes changed on the disk.
 
-SQLite notices a changed byte where it breaks a page, and not within a text. So a row carries a
-digest of all that an answer may show of it.
+SQLite detects a changed byte if it breaks a page, but not within a text.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ CONTENT = (
     "url", "section", "labels", "band", "guardians_of", "importance", "valence", "arousal",
     "fact_key", "fact_value", "event_type", "occurred_at", "valid_from_s", "valid_until_s",
 )  # fmt: skip
-"""Columns that hold a memory as it was remembered; all others are derived from them."""
+"""Columns of a memory's own fields; all others are derived."""
 
 COVERED = ("id", "space", "occurred_s", "recorded_s", *CONTENT)
-"""Columns that a checksum is computed from, in its order."""
+"""Columns that the checksum covers, in order."""
 
 _FORMAT = "\0".join(["%s"] * len(COVERED))
 _COLUMNS = ", ".join("m." + column for column in COVERED)
@@ -32,24 +31,24 @@ _BATCH = 500  # rows
 
 
 def checksum_of(values: Sequence[object]) -> bytes:
-    """Digest a row's :data:`COVERED` columns as SQLite returns them: BLAKE2b, 8 bytes.
+    """Return the BLAKE2b digest, 8 bytes, of a row's :data:`COVERED` columns.
 
-    Written by ``%s``: a third of the time of any other way, and `repr` would depend on the version
-    of Unicode that Python has.
+    ``%s`` formats in a third of the time of alternatives; `repr` depends on Python's version of
+    Unicode.
     """
     content = _FORMAT % tuple(values)
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def as_stored(number: float | None) -> float | None:
-    """Return a number as SQLite returns it from a REAL column: a float, and no minus zero."""
+    """Return a number as SQLite returns it from a REAL column: a float, never minus zero."""
     return None if number is None else float(number) + 0.0
 
 
 def fill(connection: apsw.Connection, ids: IdArray | None = None) -> None:
-    """Write the checksums of rows as they are: of these rows, or of all that have none yet.
+    """Write the checksums of these rows, or of all rows without one.
 
-    What cannot be read stays without one, and so does not pass for intact.
+    Unreadable rows get none, and so count as damaged.
     """
     if ids is None:
         rows = sql.rows(connection, "SELECT id FROM memory WHERE checksum IS NULL")
@@ -62,7 +61,7 @@ def fill(connection: apsw.Connection, ids: IdArray | None = None) -> None:
 
 
 def damaged(connection: apsw.Connection, ids: IdArray | None = None) -> list[int]:
-    """List the rows, of all or of these, that cannot be read or do not match their checksum."""
+    """List the rows, of these or of all, that are unreadable or do not match their checksum."""
     if ids is None:
         rows = sql.rows(connection, "SELECT id FROM memory ORDER BY id")
         ids = np.array([memory for (memory,) in rows], np.int64)
@@ -84,7 +83,7 @@ def damaged(connection: apsw.Connection, ids: IdArray | None = None) -> list[int
 
 
 def describe(connection: apsw.Connection, ids: Sequence[int]) -> list[str]:
-    """Name some rows as ``space_id/doc_id``, as far as those can be read."""
+    """Return rows as ``space_id/doc_id``, as far as readable."""
     rows = sql.rows(
         connection,
         "SELECT s.space_id, CAST(m.doc_id AS BLOB) FROM carray(?) i"

@@ -21,17 +21,17 @@ def connect(
     flags: int | None = None,
     busy_timeout_ms: int = BUSY_TIMEOUT_MS,
 ) -> apsw.Connection:
-    """Open a connection that waits for others, unlocked where there is a key.
+    """Open a connection that waits for locks, unlocked if there is a key.
 
-    SQLite's own lock on it stays, though one thread at a time is lent a connection: a cursor that
-    an exception keeps is freed by whichever thread drops it, and without the lock that crashes
-    the process. It takes a fortieth of a recall.
+    SQLite's mutex stays on although each connection serves one thread at a time: an exception may
+    hold a cursor that another thread then frees, which would crash the process. It costs a fortieth
+    of a recall.
     """
     if flags is None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     connection = apsw.Connection(str(path), flags=flags)
     wait_for_others(connection, busy_timeout_ms)
-    # Else each run of a statement is planned again, from what is bound and ANALYZE has counted.
+    # Otherwise each run of a statement is planned again for its bound values.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     if key is not None:
         key.unlock(connection, path)
@@ -39,9 +39,9 @@ def connect(
 
 
 def wait_for_others(connection: apsw.Connection, timeout_ms: int) -> None:
-    """Set how long a connection waits for locks that others hold."""
+    """Set how long a connection waits for the locks of others."""
     connection.set_busy_timeout(timeout_ms)
-    # Looks for a free lock every millisecond; the busy handler alone, ten times a second.
+    # Tries every millisecond; the busy handler alone tries ten times a second.
     connection.setlk_timeout(timeout_ms, 0)
 
 
@@ -50,15 +50,15 @@ PRAGMAS = {
     "journal_mode": "WAL",
     # Sync at checkpoints: survives a killed process, 50 times cheaper than at each commit.
     "synchronous": "NORMAL",
-    # A log of 16 MiB: in a long import a page is then written back less often.
+    # A log of 16 MiB: long imports write each page back less often.
     "wal_autocheckpoint": LOG_PAGES,
     # Delete what refers to a deleted row.
     "foreign_keys": "ON",
     # Overwrite what is deleted (sqlite.org/pragma.html#pragma_secure_delete).
     "secure_delete": "ON",
-    # No temporary files, where forgotten words could stay.
+    # No temporary files, which could retain forgotten words.
     "temp_store": "MEMORY",
-    # 8 MiB for each connection: more gained nothing measurable.
+    # 8 MiB per connection: more made no measurable difference.
     "cache_size": -8 * 1024,
 }
 
@@ -70,7 +70,7 @@ def configure(connection: apsw.Connection) -> None:
 
 
 def load_vec0(connection: apsw.Connection) -> bool:
-    """Load sqlite-vec; returns False where it is not installed or cannot be loaded."""
+    """Load sqlite-vec; return False if it is not installed or cannot be loaded."""
     try:
         import sqlite_vec  # noqa: PLC0415 - absent where it has no wheel (musl, armv7)
     except ImportError:
@@ -85,17 +85,17 @@ def load_vec0(connection: apsw.Connection) -> bool:
 
 
 def _execute(connection: apsw.Connection, pragma: str) -> None:
-    """Run a pragma, again while another process holds the file, as long as the busy timeout.
+    """Run a pragma, repeated up to the busy timeout while another process holds the file.
 
-    Two processes that turn a new file to WAL together get SQLITE_BUSY at once: SQLite does not ask
-    the busy handler there, since waiting could be for each other (sqlite.org/wal.html).
+    Two processes that switch a new file to WAL together get SQLITE_BUSY at once: SQLite does not
+    call the busy handler there, since they could wait for each other (sqlite.org/wal.html).
     """
-    until = time.monotonic() + connection.pragma("busy_timeout") / 1000
+    until_s = time.monotonic() + connection.pragma("busy_timeout") / 1000
     while True:
         try:
             connection.execute(pragma)
         except apsw.BusyError:
-            if time.monotonic() > until:
+            if time.monotonic() > until_s:
                 raise
             time.sleep(_BUSY_STEP_MS / 1000)
         else:

@@ -1,4 +1,4 @@
-"""Connections to the one file: one writer, and a pool of readers."""
+"""Connections to one file: a writer and a pool of readers."""
 
 from __future__ import annotations
 
@@ -37,29 +37,28 @@ from family_recall.store.file.identity import check_identity, special_kind
 from family_recall.store.file.replacement import create_private, remove_leftovers
 
 PAUSE_S = 0.003
-"""How long a writer pauses between two of its transactions, while others write."""
+"""Pause of a writer between two transactions while other processes write."""
 
 MAX_LOG_BYTES = 2 * LOG_PAGES * 4096
-"""How long a log gets before a commit empties it, waiting for readers if need be.
+"""Size of a log above which a commit empties it, waiting for readers.
 
-SQLite starts a log again from its beginning only at a moment when nobody reads from it; with
-overlapping recalls there is none.
+SQLite restarts a log only while nobody reads from it, which overlapping recalls prevent.
 """
 
-_READERS_LEAVE_MS = 2_000
+_EMPTY_LOG_TIMEOUT_MS = 2_000
 
 LONGEST_WAIT_S = 5.0
-"""How long closing waits for those who are reading."""
+"""How long closing waits for readers."""
 
-_WAITED_S = 0.008
-_OTHERS_STAY_S = 10.0
+_CONTENDED_S = 0.008  # a longer wait for the lock shows that others write
+_YIELD_FOR_S = 10.0  # after that
 
 
 class Connections:
-    """One writer and as many readers as there are threads reading at once.
+    """One writer, and one reader per thread that reads at the same time.
 
-    Safe to share between threads: a reader is lent to one caller at a time, the writer is
-    behind a lock. Processes use SQLite's own locks, with the busy timeout.
+    Safe to share between threads: a reader serves one caller at a time, and a lock guards the
+    writer. Processes use SQLite's own locks, with the busy timeout.
     """
 
     def __init__(
@@ -70,10 +69,10 @@ class Connections:
         key: Key | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
     ) -> None:
-        """Open the file, or create it; another file is left as it is.
+        """Open or create the file.
 
         Raises:
-            StoreError: If it is not there and ``create`` is false, or as :func:`check_identity`.
+            StoreError: If it does not exist and ``create`` is false, or as :func:`check_identity`.
         """
         self.path = path
         self._log = log_of(path)
@@ -86,7 +85,7 @@ class Connections:
         self._lock = threading.Condition(threading.Lock())
         self._write_lock = threading.RLock()
         self._closed = False
-        self._others_until_s = self._committed_s = -_OTHERS_STAY_S
+        self._yield_until_s = self._committed_s = -_YIELD_FOR_S
         self._log_limit = MAX_LOG_BYTES
         self._pid = os.getpid()
         with translated(path):
@@ -105,7 +104,7 @@ class Connections:
                 try:
                     if self._writer.pragma("user_version") != schema.SCHEMA_VERSION:
                         with self.writing() as connection:
-                            # Unless somebody else has created them meanwhile.
+                            # Another process may have created it meanwhile.
                             if connection.pragma("user_version") == 0:
                                 schema.create(connection)
                     self.unreadable = damage.find(self._writer, damage.SETTINGS)
@@ -120,14 +119,14 @@ class Connections:
 
     @contextlib.contextmanager
     def reading(self, *, fresh: bool = False) -> Iterator[apsw.Connection]:
-        """Lend a connection inside one read transaction: one snapshot from start to end.
+        """Lend a connection inside one read transaction, which sees one snapshot.
 
-        A ``fresh`` one has read nothing before: FTS5's check of an index takes what another
-        connection has rewritten since for damage.
+        A ``fresh`` connection has read nothing before: FTS5's check of an index reports changes by
+        other connections since as damage.
         """
-        self.check_open()  # in a forked process the lock may be held for good
+        self.check_open()  # in a forked process the lock may never be released
         with self._lock:
-            if self._closed:  # by now
+            if self._closed:  # meanwhile
                 self.check_open()
             self._n_lent += 1
             connection = self._idle.pop() if self._idle and not fresh else None
@@ -153,7 +152,7 @@ class Connections:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
-        """Lend the writer inside one transaction: all of it is stored, or nothing."""
+        """Lend the writer inside one transaction."""
         with self._writer_alone():
             self._begin()
             try:
@@ -177,17 +176,17 @@ class Connections:
                     self._writer.execute("ROLLBACK")
 
     def empty_log(self) -> bool:
-        """Write the log back into the file and empty it; False where a reader needs it."""
+        """Write the log back into the file and empty it; False if a reader needs it."""
         with self._writer_alone():
             return self._empty_log()
 
     def compact(self) -> None:
-        """Rewrite the file without its free space, and what was left there."""
+        """Rewrite the file without free space."""
         with self._writer_alone():
             self._writer.execute("VACUUM")
 
     def reset_unreadable(self) -> list[str]:
-        """Write what stands in for unreadable settings in their place; returns what they were."""
+        """Replace unreadable values by their stand-ins; return descriptions of them."""
         with self._lock:
             for connection in self._idle:
                 connection.close()
@@ -200,9 +199,9 @@ class Connections:
         return described
 
     def close(self) -> None:
-        """Wait for running work, write the log back and close every connection; twice does nothing.
+        """Wait for running work, write the log back and close every connection.
 
-        A forked process leaves all of that to the one that opened the file.
+        Closing twice does nothing, and so does closing in a forked process.
         """
         if os.getpid() != self._pid:
             self._closed = True
@@ -230,18 +229,18 @@ class Connections:
                 yield
 
     def _begin(self) -> None:
-        """Begin a transaction that writes, with a pause for others between two of ours.
+        """Begin a write transaction, after a pause if other processes write too.
 
         SQLite's lock has no queue: a process that writes without a pause gets it every time, and
         others, which try once a millisecond, could wait forever.
         """
-        now = time.monotonic()
-        if now < self._others_until_s and now - self._committed_s < PAUSE_S:
+        now_s = time.monotonic()
+        if now_s < self._yield_until_s and now_s - self._committed_s < PAUSE_S:
             time.sleep(PAUSE_S)
-        # IMMEDIATE: a read that upgrades later fails at once, whatever the timeout.
+        # IMMEDIATE: a read transaction that writes later fails at once, whatever the timeout.
         self._writer.execute("BEGIN IMMEDIATE")
-        if time.monotonic() - now > PAUSE_S + _WAITED_S:
-            self._others_until_s = time.monotonic() + _OTHERS_STAY_S
+        if time.monotonic() - now_s > PAUSE_S + _CONTENDED_S:
+            self._yield_until_s = time.monotonic() + _YIELD_FOR_S
 
     def _commit(self) -> None:
         try:
@@ -254,8 +253,8 @@ class Connections:
         self._bound_log()
 
     def _empty_log(self) -> bool:
-        """Empty the log; who begins to read meanwhile reads the file alone and is no obstacle."""
-        wait_for_others(self._writer, _READERS_LEAVE_MS)
+        """Empty the log. New readers meanwhile use the file alone and do not prevent it."""
+        wait_for_others(self._writer, _EMPTY_LOG_TIMEOUT_MS)
         try:
             self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         except apsw.BusyError:
@@ -265,15 +264,15 @@ class Connections:
         return True
 
     def _bound_log(self) -> None:
-        """Empty the log if it has grown beyond its limit; try again after as much more."""
-        with contextlib.suppress(apsw.Error, OSError):  # what was committed stays so
+        """Empty the log if it exceeds its limit; if that fails, raise the limit."""
+        with contextlib.suppress(apsw.Error, OSError):  # the commit has succeeded
             size = self._log.stat().st_size
             if size > self._log_limit:
                 emptied = self._empty_log()
                 self._log_limit = MAX_LOG_BYTES if emptied else size + MAX_LOG_BYTES
 
     def check_open(self) -> None:
-        """Check that the file is open, in this process, and still the one that was opened.
+        """Check that the file is open, by this process, and was not replaced.
 
         Raises:
             ClosedError: If it was closed.
@@ -285,7 +284,7 @@ class Connections:
             raise StoreError(
                 f"{self.path}: was opened before a fork; open it again in the new process"
             )
-        # A file without a name is lost when it is closed, with all that is written to it.
+        # Writes to a deleted file are lost when it is closed.
         if _file_at(self.path) != self._file:
             raise StoreError(
                 f"{self.path}: was deleted, moved or replaced since it was opened; open it again"
@@ -305,9 +304,9 @@ class Connections:
 
 @contextlib.contextmanager
 def translated(path: Path, connection: apsw.Connection | None = None) -> Iterator[None]:
-    """Turn SQLite's errors into this library's, naming the file and the way out.
+    """Translate SQLite's errors to this library's.
 
-    With a connection, also those of Python's that come from a value that cannot be read.
+    With a connection, Python's errors from unreadable values are translated too.
     """
     try:
         yield
@@ -381,11 +380,11 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError],
     ),
     ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
 )
-"""Which error of SQLite's becomes which of ours, and its message; the first that fits."""
+"""SQLite's errors, the error of this library and its message; the first match counts."""
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
-    """Return what distinguishes a file from one that takes its name; None where there is none."""
+    """Return the device and inode of a file; None if there is none."""
     try:
         status = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Whole files: backups that are checked before they get their name, restoration, other keys."""
+"""Copies of whole files: checked backups, restoring and changing keys."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from family_recall.store.health import check_pages
 from family_recall.types.aliases import ProgressCallback
 
 _STEP_PAGES = 256  # 1 MiB between two reports
-_BEFORE = ".before-restore"
+_OLD_SUFFIX = ".before-restore"
 _CHUNK = bytes(64 * 1024)  # SQLite takes less than 128 KiB at once
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy that was opened and passed every check: where it is, and what it holds."""
+    """A copy that passed every check."""
 
     path: Path
     n_bytes: int
@@ -39,7 +39,7 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What ``path`` holds now, and where the file that was there before is kept."""
+    """A restored file; ``kept`` is the path of the file that it replaced."""
 
     path: Path
     kept: Path | None
@@ -54,14 +54,14 @@ def back_up(
     overwrite: bool,
     progress: ProgressCallback | None = None,
 ) -> Backup:
-    """Copy what a read transaction sees into a file of its own, while others read and write.
+    """Copy the snapshot of a read transaction into a new file, while others read and write.
 
-    The copy is checked under another name, and then gets its own in one step. It is encrypted if
-    its source is. It may replace an earlier backup, and no household that was ever opened.
+    The copy is checked under a temporary name and then renamed. It is encrypted if its source is.
+    It may replace an earlier backup, but no household that was ever opened.
 
     Source: sqlite.org/backup.html.
     """
-    sql.row(source, "SELECT count(*) FROM sqlite_schema")  # from here on one snapshot
+    sql.row(source, "SELECT count(*) FROM sqlite_schema")  # starts the snapshot
     inputs = (Path(source.db_filename("main")),)
     with writing_to(destination, overwrite=overwrite, inputs=inputs, over_copies=True) as partial:
         memories = _copy(source, partial, key, key, progress)
@@ -81,7 +81,7 @@ def copy_of(path: Path, destination: Path, key: Key | None) -> Backup:
 def restore(
     path: Path, backup: Path, key: Key | None, progress: ProgressCallback | None = None
 ) -> Restored:
-    """Replace a household by a checked copy of a backup; the file before stays beside it."""
+    """Replace a household by a checked copy of a backup; the old file is kept beside it."""
     if not backup.exists():
         raise StoreError(f"{backup}: no such file; make one with family-recall backup")
     if path.exists() and path.samefile(backup):
@@ -100,30 +100,30 @@ def restore(
 def rekey(path: Path, key: Key | None, new: Key | None) -> None:
     """Encrypt a file, change its key, or decrypt it (``new`` is None).
 
-    A copy gets the new key, is checked, and takes the file's place in one step, so at each moment
-    the file is whole under one of the two keys. The bytes of the file before are then overwritten,
-    unless another name leads to them, too.
+    A copy gets the new key, is checked, and replaces the file in one step, so at each moment the
+    file is whole under one of the two keys. The old file's bytes are then overwritten, unless it
+    has another name.
     """
     with translated(path):
         check_identity(path, key)
-        # Open to the end: it keeps others from opening the file that is being replaced.
+        # Open until the end, so that nobody else opens the file being replaced.
         with _opened(path, key) as connection, contextlib.ExitStack() as stack:
             _leave_log(connection, path)
             connection.pragma("locking_mode", "exclusive")
             connection.execute("BEGIN EXCLUSIVE; COMMIT")
-            before = None
+            old_file = None
             with replacing(path, keep_mode=True) as partial:
                 _copy(connection, partial, key, new)
                 _turn_log_on(partial, new)
                 if os.name == "nt":  # where no open file can be replaced
                     connection.close()
                 elif path.stat().st_nlink == 1:
-                    before = stack.enter_context(raw_file(path, write=True))
-            if before is not None:  # as far as the disk overwrites in place
-                size = before.xFileSize()
+                    old_file = stack.enter_context(raw_file(path, write=True))
+            if old_file is not None:  # effective if the disk overwrites in place
+                size = old_file.xFileSize()
                 for offset in range(0, size, len(_CHUNK)):
-                    before.xWrite(_CHUNK[: size - offset], offset)
-                before.xSync(apsw.SQLITE_SYNC_FULL)
+                    old_file.xWrite(_CHUNK[: size - offset], offset)
+                old_file.xSync(apsw.SQLITE_SYNC_FULL)
 
 
 def _opened(path: Path, key: Key | None) -> contextlib.closing[apsw.Connection]:
@@ -137,7 +137,7 @@ def _copy(
     new: Key | None,
     progress: ProgressCallback | None = None,
 ) -> int:
-    """Copy every page into an empty file, give it another key, and :func:`verify` it."""
+    """Copy every page into an empty file, set its key, and :func:`verify` it."""
     with _opened(path, key) as copy:
         with copy.backup("main", source, "main") as running:
             while not running.done:
@@ -168,13 +168,13 @@ def verify(path: Path, key: Key | None) -> int:
 
 
 def _turn_log_on(path: Path, key: Key | None) -> None:
-    """Mark a copy as a household, over which no backup is written: its log is in use."""
+    """Mark a copy as a household by WAL mode, so that no backup overwrites it."""
     with _opened(path, key) as connection:
         connection.pragma("journal_mode", "wal")
 
 
 def _leave_log(connection: apsw.Connection, path: Path) -> None:
-    """Write a file's log back into it, and make sure that nobody else has it open."""
+    """Write a file's log back, and check that nobody else has it open."""
     # SQLite lets only the last connection to a file leave WAL mode.
     connection.set_busy_timeout(1000)
     try:
@@ -186,9 +186,9 @@ def _leave_log(connection: apsw.Connection, path: Path) -> None:
 
 
 def _keep_old(path: Path, key: Key | None) -> Path | None:
-    """Link an old file under a second name, under which it stays when the first is replaced.
+    """Keep an old file under a second name, with its log or journal; return that name.
 
-    A log or journal goes with it: SQLite would read it into the file that comes.
+    SQLite would otherwise apply the log to the new file.
     """
     if path.exists():
         try:
@@ -200,17 +200,17 @@ def _keep_old(path: Path, key: Key | None) -> Path | None:
             raise
         except StoreError:
             pass  # damaged, or under another key: it is kept unchanged
-    rest = [sidecar for sidecar in sidecars(path) if sidecar.exists()]
-    if not path.exists() and not rest:
+    own_sidecars = [sidecar for sidecar in sidecars(path) if sidecar.exists()]
+    if not path.exists() and not own_sidecars:
         return None
     number = 1
-    while (kept := path.with_name(f"{path.name}{_BEFORE}-{number}")).exists():
+    while (kept := path.with_name(f"{path.name}{_OLD_SUFFIX}-{number}")).exists():
         number += 1
     if path.exists():
         try:
             os.link(path, kept)
-        except OSError:  # a file system without second names
+        except OSError:  # a file system without hard links
             shutil.copy2(path, kept)
-    for sidecar in rest:
+    for sidecar in own_sidecars:
         sidecar.replace(kept.with_name(f"{kept.name}{sidecar.name.removeprefix(path.name)}"))
     return kept if kept.exists() else None

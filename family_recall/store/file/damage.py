@@ -1,10 +1,9 @@
-"""Rows that cannot be read: found by the schema's own constraints, and hidden or replaced.
+"""Find unreadable rows by the schema's constraints, and hide or replace them.
 
-A damaged disk or another program may leave a value in the file that no constraint allows, a text
-that is no UTF-8, or one that its reader refuses. Such a row keeps nobody from opening the file.
-Every connection then reads its table through a temporary view that leaves the row out, or has a
-stand-in for the value; :func:`repair` writes the same into the table. Neither ever shows more to
-anybody than the table did before. What is written goes to ``main.``, past the view.
+A damaged disk or another program may leave a value that violates a constraint, is not UTF-8, or
+that its reader refuses. The file still opens: every connection then reads the table through a
+temporary view that omits the row or replaces the value by a stand-in; :func:`repair` writes the
+same into the table. Neither shows anybody more than before. Writes go to ``main.``, past the view.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ MALFORMED = (
     FamilyRecallError, AttributeError, LookupError, OSError, OverflowError, RecursionError,
     TypeError, ValueError,
 )  # fmt: skip
-"""What reading a value of another type, range or structure raises."""
+"""Exceptions of reading a value of the wrong type, range or structure."""
 
 SETTINGS: Mapping[str, str] = {
     "info": "settings",
@@ -49,7 +48,7 @@ SETTINGS: Mapping[str, str] = {
     "audit": "entries of the audit log",
     "audit_writer": "writers of the audit log",
 }
-"""Tables that are checked when a file is opened, and what people call their rows."""
+"""Tables that are checked when a file is opened, and a name for their rows."""
 
 RECORDS: Mapping[str, str] = {
     "memory": "memory rows",
@@ -60,18 +59,18 @@ RECORDS: Mapping[str, str] = {
     "shown": "results with feedback",
     "learned": "steps of learning",
 }
-"""Tables that grow with the memories: the doctor alone reads all of them."""
+"""Tables that grow with the memories; only the doctor reads all of them."""
 
-_KEPT = ("space", "partition", "redacted_view", "memory")  # even without what they refer to
-_NAMED = 5  # rows of a table that are named
+_MAY_DANGLE = ("space", "partition", "redacted_view", "memory")  # kept with broken references
+_LISTED = 5  # rows of a table in a message
 _Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A row that cannot be read: the columns at fault, and values that may replace them.
+    """An unreadable row: a name for it, the invalid columns, and values to replace them.
 
-    ``name`` is what people know it by. Without ``stand_ins`` the row is left out.
+    Without ``stand_ins`` the row is left out.
     """
 
     rowid: int
@@ -82,38 +81,38 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class DamagedTable:
-    """What cannot be read of one table."""
+    """The unreadable rows of one table."""
 
     table: str
     rows: Sequence[Damage]
 
     @property
     def what(self) -> str:
-        """What people call the rows of the table."""
+        """A name for the rows of the table."""
         return {**SETTINGS, **RECORDS}[self.table]
 
     @property
     def description(self) -> str:
-        """How many rows cannot be read, and which."""
-        named = "; ".join(
-            f"{damage.name} {', '.join(damage.columns)}".strip() for damage in self.rows[:_NAMED]
+        """The number of unreadable rows, and their names."""
+        listed = "; ".join(
+            f"{damage.name} {', '.join(damage.columns)}".strip() for damage in self.rows[:_LISTED]
         )
-        more = f" and {len(self.rows) - _NAMED:,} more" if len(self.rows) > _NAMED else ""
-        return f"{len(self.rows):,} {self.what} cannot be read: {named}{more}"
+        more = f" and {len(self.rows) - _LISTED:,} more" if len(self.rows) > _LISTED else ""
+        return f"{len(self.rows):,} {self.what} cannot be read: {listed}{more}"
 
 
 def find(
     connection: apsw.Connection, tables: Iterable[str] = (*SETTINGS, *RECORDS)
 ) -> list[DamagedTable]:
-    """Return those of some tables that hold something unreadable; reads every row of them."""
-    there = {name for (name,) in sql.rows(connection, "SELECT name FROM main.sqlite_master")}
+    """Find unreadable rows in some tables; reads every row."""
+    existing = {name for (name,) in sql.rows(connection, "SELECT name FROM main.sqlite_master")}
     damaged: dict[str, dict[int, Damage]] = {}
     for table in tables:
         rows = damaged.setdefault(table, {})
-        if table in there and not _is_sound(connection, table):
+        if table in existing and not _is_sound(connection, table):
             rows |= {damage.rowid: damage for damage in _damaged_rows(connection, table)}
-        if table in there and table not in _KEPT:
-            rows |= {each.rowid: each for each in _dangling(connection, table)} | rows
+        if table in existing and table not in _MAY_DANGLE:
+            rows |= {damage.rowid: damage for damage in _dangling(connection, table)} | rows
     for hidden in damaged.get("redacted_view", {}).values():
         if hidden.stand_ins is None:
             _leave_to_owners(connection, damaged, hidden.rowid)
@@ -121,12 +120,12 @@ def find(
 
 
 def hide(connection: apsw.Connection, damaged: Collection[DamagedTable]) -> None:
-    """Put a view of what can be read in front of some tables, on this connection."""
-    for each in damaged:
-        columns = sql.columns(connection, each.table)
-        ids = ", ".join(str(damage.rowid) for damage in each.rows)
-        query = f"SELECT *, rowid FROM main.{each.table} WHERE rowid NOT IN ({ids})"
-        for damage in each.rows:
+    """Create temporary views of the readable rows in front of damaged tables."""
+    for table in damaged:
+        columns = sql.columns(connection, table.table)
+        ids = ", ".join(str(damage.rowid) for damage in table.rows)
+        query = f"SELECT *, rowid FROM main.{table.table} WHERE rowid NOT IN ({ids})"
+        for damage in table.rows:
             if damage.stand_ins is not None:
                 values = ", ".join(
                     apsw.format_sql_value(damage.stand_ins[column])
@@ -135,33 +134,33 @@ def hide(connection: apsw.Connection, damaged: Collection[DamagedTable]) -> None
                     for column in columns
                 )
                 query += (
-                    f" UNION ALL SELECT {values}, rowid FROM main.{each.table}"
+                    f" UNION ALL SELECT {values}, rowid FROM main.{table.table}"
                     f" WHERE rowid = {damage.rowid}"
                 )
-        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {each.table} AS {query}")
+        connection.execute(f"CREATE TEMP VIEW IF NOT EXISTS {table.table} AS {query}")
 
 
 def repair(connection: apsw.Connection) -> list[str]:
-    """Replace or delete what cannot be read; returns what that was.
+    """Replace or delete unreadable rows; return a description per table.
 
-    Runs inside a write transaction of the caller's, on a connection without views.
+    Needs a write transaction, on a connection without views.
     """
     damaged = find(connection)
-    for each in damaged:
-        for damage in each.rows:
+    for table in damaged:
+        for damage in table.rows:
             if damage.stand_ins is None:
-                connection.execute(f"DELETE FROM {each.table} WHERE rowid = ?", (damage.rowid,))
+                connection.execute(f"DELETE FROM {table.table} WHERE rowid = ?", (damage.rowid,))
                 continue
             changes = ", ".join(f"{column} = ?" for column in damage.stand_ins)
             connection.execute(
-                f"UPDATE OR IGNORE {each.table} SET {changes} WHERE rowid = ?",
+                f"UPDATE OR IGNORE {table.table} SET {changes} WHERE rowid = ?",
                 (*damage.stand_ins.values(), damage.rowid),
             )
-    return [each.description for each in damaged]
+    return [table.description for table in damaged]
 
 
 def _is_sound(connection: apsw.Connection, table: str) -> bool:
-    """Return whether every row satisfies its constraints and can be read."""
+    """Return whether every row satisfies its constraints and is readable."""
     if sql.rows(connection, f"PRAGMA main.quick_check('{table}')") != [("ok",)]:
         return False
     columns = sql.columns(connection, table)
@@ -176,7 +175,7 @@ def _is_sound(connection: apsw.Connection, table: str) -> bool:
 
 
 def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
-    """Yield the rows that SQLite would not take again, or that their readers refuse."""
+    """Yield the rows that violate a constraint, or that their readers refuse."""
     scratch = apsw.Connection(":memory:")
     scratch.execute(SCHEMA)
     scratch.execute("BEGIN")
@@ -190,7 +189,7 @@ def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
         replaced: dict[str, Any] = {}
         while (column := _wrong_column(scratch, insert, table, row)) is not None:
             if column not in stand_ins or column in replaced:
-                if table != "memory":  # its checksum says whether the rest of it is damaged
+                if table != "memory":  # its checksum shows damage
                     yield Damage(rowid, name, tuple(filter(None, (*replaced, column))), None)
                 break
             query = f"SELECT {stand_ins[column]} FROM main.{table} WHERE rowid = ?"
@@ -198,14 +197,14 @@ def _damaged_rows(connection: apsw.Connection, table: str) -> Iterator[Damage]:
         else:
             if replaced:
                 yield Damage(rowid, name, tuple(replaced), replaced)
-        if table in RECORDS:  # of which many need not fit into memory
+        if table in RECORDS:  # these may exceed the memory
             scratch.execute("ROLLBACK; BEGIN")
     scratch.close()
 
 
 def _dangling(connection: apsw.Connection, table: str) -> Iterator[Damage]:
-    """Yield the rows that refer to a row that is not there."""
-    can_be_null = {name for name, value in STAND_INS.get(table, {}).items() if value == "NULL"}
+    """Yield the rows with a broken reference."""
+    nullable = {name for name, value in STAND_INS.get(table, {}).items() if value == "NULL"}
     for rowid, names in sql.rows(
         connection,
         "SELECT v.rowid, group_concat(f.\"from\") FROM pragma_foreign_key_check(?1, 'main') v"
@@ -213,14 +212,14 @@ def _dangling(connection: apsw.Connection, table: str) -> Iterator[Damage]:
         (table,),
     ):
         columns = tuple(names.split(","))
-        stand_ins = dict.fromkeys(columns) if can_be_null.issuperset(columns) else None
+        stand_ins = dict.fromkeys(columns) if nullable.issuperset(columns) else None
         yield Damage(rowid, str(rowid), columns, stand_ins)
 
 
 def _read(
     connection: apsw.Connection, table: str, columns: Collection[str], rowid: int
 ) -> dict[str, Any]:
-    """Return a row; a text that is no UTF-8 as bytes, which no column of texts takes."""
+    """Return a row, with invalid UTF-8 as bytes, which text columns refuse."""
     casts = (f"iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c}), typeof({c})" for c in columns)
     query = f"SELECT {', '.join(casts)} FROM main.{table} WHERE rowid = ?"
     values = sql.row(connection, query, (rowid,))
@@ -236,7 +235,7 @@ def _read(
 
 
 def _wrong_column(scratch: apsw.Connection, insert: str, table: str, row: _Row) -> str | None:
-    """Return a column at fault, "" where that is the row as a whole; None if it can be read."""
+    """Return an invalid column, "" for the row as a whole; None if the row is valid."""
     try:
         scratch.execute(insert, tuple(row.values()))
     except apsw.ConstraintError as error:
@@ -254,7 +253,7 @@ def _wrong_column(scratch: apsw.Connection, insert: str, table: str, row: _Row) 
 def _leave_to_owners(
     connection: apsw.Connection, damaged: dict[str, dict[int, Damage]], view: int
 ) -> None:
-    """Where it is not known from whom something is hidden, let owners alone see the space."""
+    """Let only owners see the space of a lost redacted view: whom it concerned is unknown."""
     own_space = STAND_INS["redacted_view"]["space"]
     query = f"SELECT {own_space} FROM main.redacted_view WHERE rowid = ?"
     (space,) = sql.row(connection, query, (view,))
@@ -298,10 +297,10 @@ _READERS: Mapping[str, Mapping[str, Callable[[_Row], object]]] = {
     "receipt": {"": lambda row: Receipt.from_json(json.loads(row["record"]))},
     "trash": {"": _read_trash},
 }
-"""What reads a row, by the column that is at fault where that fails; "" is the row as a whole."""
+"""Readers by table and the column to blame if they fail; "" is the row as a whole."""
 
 STAND_INS: dict[str, dict[str, str]] = {}
-"""What may replace a value, by table and column, as SQL; without one the row is left out."""
+"""SQL for stand-ins by table and column; a row without one is left out."""
 
 _SQL = (Path(__file__).parent / "stand_ins.sql").read_text(encoding="utf-8")
 for _table, _column, _value in re.findall(

@@ -21,18 +21,18 @@ Secret: TypeAlias = str | bytes
 """A passphrase as text, or a key of exactly 32 random bytes."""
 
 MAGIC = b"SQLite format 3\x00"
-"""How a database begins that is not encrypted."""
+"""The first bytes of an unencrypted database."""
 
 KEY_BYTES = 32
 SALT_BYTES = 16  # a file's first bytes are its salt
 MAX_KEY_FILE_BYTES = 4096
 _ITERATIONS = 64_007  # what SQLite3 Multiple Ciphers asks of ChaCha20, so its tools open our files
 _PAGE = 4096
-_MANY_VALUES = 200  # of a page's 4096 random bytes about 256 differ; a page of ours shows fewer
+_MANY_VALUES = 200  # 4096 random bytes have about 256 distinct values; plain pages have fewer
 
 
 class Key:
-    """One file's key. A passphrase is stretched once for each salt, not for each connection."""
+    """The key of one file. A passphrase is stretched once per salt, not per connection."""
 
     def __init__(self, secret: Secret) -> None:
         """Check a secret.
@@ -55,13 +55,13 @@ class Key:
         self._lock = threading.Lock()
 
     def unlock(self, connection: apsw.Connection, path: Path) -> None:
-        """Make a new connection read and write with this key; a wrong one shows at first use."""
+        """Use this key for a new connection; a wrong key fails at first use."""
         start = first_bytes(path, SALT_BYTES) if path.exists() else b""
         salt = start if len(start) == SALT_BYTES else os.urandom(SALT_BYTES)
         connection.pragma("key", self.pragma(salt))
 
     def pragma(self, salt: bytes) -> str:
-        """Return the key as ``PRAGMA key`` and ``PRAGMA rekey`` take it, for one file's salt."""
+        """Return the value for ``PRAGMA key`` and ``PRAGMA rekey``, for a file's salt."""
         if isinstance(self._secret, bytes):
             return f"raw:{self._secret.hex()}"
         with self._lock:
@@ -74,7 +74,7 @@ class Key:
 
 
 def key_of(secret: Secret | Key | None) -> Key | None:
-    """Return the key of a secret; None where there is none."""
+    """Return the key of a secret, or None."""
     return Key(secret) if isinstance(secret, str | bytes) else secret
 
 
@@ -82,7 +82,7 @@ def read_key_file(path: Path) -> Secret:
     """Read a key file: 32 random bytes, or 64 hexadecimal digits, or a passphrase on one line.
 
     Raises:
-        WrongKeyError: If it cannot be read, is empty, or is no key file by its size.
+        WrongKeyError: If it cannot be read, is empty or too large, or is not UTF-8.
     """
     try:
         with path.open("rb") as file:
@@ -112,14 +112,14 @@ def read_key_file(path: Path) -> Secret:
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a file begins as every SQLite database that is not encrypted does."""
+    """Return whether a file begins like an unencrypted SQLite database."""
     return first_bytes(path, _PAGE).startswith(MAGIC)
 
 
 def looks_encrypted(path: Path) -> bool:
-    """Whether a file is whole pages that look like random bytes.
+    """Return whether a file consists of whole pages and looks like random bytes.
 
-    The last page may be torn beside a log or a journal: a process was killed that wrote it.
+    With a log or journal the last page may be incomplete, after a process was killed.
     """
     start = first_bytes(path, _PAGE)
     whole = path.stat().st_size % _PAGE == 0 or log_of(path).exists() or journal_of(path).exists()

@@ -1,4 +1,4 @@
-"""What is at a path: one of our files, somebody else's, a folder; and what may be written over."""
+"""Check what is at a path, and whether it may be overwritten."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from family_recall.store.file.schema import APPLICATION_ID, SCHEMA_VERSION
 
 
 def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
-    """Make sure that a file is one of ours that this version can read; it is left as it is.
+    """Check that a file is a household's that this version can read, before it is opened.
 
-    Whatever opens a file comes here first. Where a transaction was interrupted that used a rollback
-    journal, it is rolled back.
+    An interrupted transaction with a rollback journal is rolled back.
 
     Raises:
         StoreError: If there is no such file.
@@ -61,7 +60,7 @@ def check_identity(path: Path, key: Key | None, busy_timeout_ms: int = BUSY_TIME
 
 
 def _read_identity(path: Path, key: Key | None, busy_timeout_ms: int) -> tuple[int, int, int]:
-    """Return application id, version and schema cookie: from the header where that is enough."""
+    """Return application id, version and schema cookie, from the header if that is enough."""
     if key is not None and is_plain(path):
         raise WrongKeyError(
             f"{path}: is not encrypted, and a key was given; open it without, or encrypt "
@@ -77,16 +76,16 @@ def _read_identity(path: Path, key: Key | None, busy_timeout_ms: int) -> tuple[i
             int.from_bytes(header[at : at + 4], "big") for at in (40, 60, 68)
         )
         return application, version, cookie
-    # A connection that only reads cannot roll back what an interrupted transaction left.
-    writes = journal_of(path).exists()
-    flags = apsw.SQLITE_OPEN_READWRITE if writes else apsw.SQLITE_OPEN_READONLY
+    # A read-only connection cannot roll back an interrupted transaction.
+    has_journal = journal_of(path).exists()
+    flags = apsw.SQLITE_OPEN_READWRITE if has_journal else apsw.SQLITE_OPEN_READONLY
     connection = connect(path, key, flags=flags, busy_timeout_ms=busy_timeout_ms)
     try:
         application, version, cookie = (
             int(connection.pragma(name))
             for name in ("application_id", "user_version", "schema_version")
         )
-    except apsw.CorruptError:  # what is rolled back makes no sense under another key
+    except apsw.CorruptError:  # rolled back under a wrong key
         raise apsw.NotADBError from None
     finally:
         connection.close()
@@ -101,23 +100,23 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
 )
 _HEADER_BYTES = 100
-_ROLLBACK_FORMAT = b"\x01\x01"  # bytes 18 and 19, which encryption leaves readable; a log has 2
+_ROLLBACK_FORMAT = b"\x01\x01"  # bytes 18 and 19, never encrypted; in WAL mode they are 2
 
 
 def check_destination(
     path: Path, *, overwrite: bool = True, inputs: Iterable[Path] = (), over_copies: bool = False
 ) -> None:
-    """Make sure that a file may be written under a name; each command and method asks here.
+    """Check that a file may be written at a path.
 
     Args:
-        path: The name; a symbolic link stands for what it leads to.
-        overwrite: Whether a file that is there may be replaced.
-        inputs: What the file is made from.
-        over_copies: Whether a backup that was never opened may be replaced, too.
+        path: The path; symbolic links are followed.
+        overwrite: Whether an existing file may be replaced.
+        inputs: Files that are read to write it.
+        over_copies: Whether a backup that was never opened may be replaced too.
 
     Raises:
-        InvalidRequestError: If it is a household or part of one, anything but a regular file, one
-            of the inputs, or exists and may not be overwritten.
+        InvalidRequestError: If it is a household or part of one, not a regular file, one of the
+            inputs, or exists and may not be overwritten.
     """
     obstacle = _obstacle(path, overwrite, inputs, over_copies)
     if obstacle is not None:
@@ -125,11 +124,11 @@ def check_destination(
 
 
 def special_kind(path: Path) -> str | None:
-    """Return what a path is, in words, if it is there and no regular file; else None.
+    """Return in words what is at a path other than a regular file; None if nothing is.
 
     Raises:
-        OSError: If that cannot be found out.
-        InvalidRequestError: If no file can have such a name.
+        OSError: If it cannot be examined.
+        InvalidRequestError: If the path is not valid.
     """
     try:
         mode = path.stat().st_mode
@@ -181,5 +180,5 @@ def _is_household(path: Path) -> bool:
 
 
 def _is_copy(path: Path) -> bool:
-    """Whether a household is as a backup is written; opening one turns its log on."""
+    """Return whether a household is a backup; opening one switches it to WAL mode."""
     return first_bytes(path, _HEADER_BYTES)[18:20] == _ROLLBACK_FORMAT

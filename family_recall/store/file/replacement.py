@@ -1,8 +1,8 @@
-"""A file that takes its name in one step, when it is whole, and is private from its first byte.
+"""Write files atomically and privately.
 
-It is written into a private folder beside its place, whose name begins with a dot and ends in
-``SUFFIX``. A killed process leaves that behind. What next writes into the folder around it, or
-opens a household there, removes what no living process holds.
+A file is written in a private folder beside its destination, named with a dot and ``SUFFIX``, and
+then renamed. A killed process leaves the folder behind; the next process that writes beside it, or
+opens a household there, removes folders that no living process holds.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from family_recall.store.file.identity import check_destination
 
 try:
     import fcntl
-except ImportError:  # Windows, which deletes no file that is open
+except ImportError:  # Windows, which does not delete open files
     fcntl = None  # type: ignore[assignment]  # absent there
 
 SUFFIX = ".family-recall-partial"
 PRIVATE = 0o600
-"""Of files that hold memories: their owner reads and writes them, and nobody else."""
+"""Mode of files that hold memories: only the owner reads and writes them."""
 
 _LEFTOVER = re.compile(rf"\..*\.[0-9a-f]{{8}}{re.escape(SUFFIX)}")
 _NAME_SHOWN = 40  # characters; a name has at most 255 bytes
@@ -40,10 +40,10 @@ _NAME_SHOWN = 40  # characters; a name has at most 255 bytes
 def writing_to(
     path: Path, *, overwrite: bool = True, inputs: Iterable[Path] = (), over_copies: bool = False
 ) -> Iterator[Path]:
-    """Yield an empty file to write to; at the end it takes the name ``path``, if it may.
+    """Yield an empty file that is renamed to ``path`` at the end.
 
     Raises:
-        InvalidRequestError: As :func:`check_destination`, before and again at the end.
+        InvalidRequestError: As :func:`check_destination`, which runs before and after.
         StoreError: As :func:`replacing`.
     """
     check = functools.partial(
@@ -60,20 +60,20 @@ def writing_to(
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text as UTF-8, with the line ends it has, as :func:`writing_to` does."""
+    """Write a text as UTF-8, with unchanged line ends, as :func:`writing_to` does."""
     with writing_to(path) as partial:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 @contextlib.contextmanager
 def replacing(path: Path, *, keep_mode: bool = False) -> Iterator[Path]:
-    """Yield an empty file to write to; at the end it is synced and replaces what is at ``path``.
+    """Yield an empty file that is synced and replaces ``path`` at the end.
 
-    With ``keep_mode`` it may then be read by whom the file before could be.
+    With ``keep_mode`` it gets the mode and owner of the old file.
 
     Raises:
-        StoreError: If it cannot be written, ``StoreFullError`` where the disk is full; other
-            errors of the block pass through.
+        StoreError: If it cannot be written, ``StoreFullError`` if the disk is full; other errors
+            of the block pass through.
     """
     place = Path(os.path.realpath(path))
     try:
@@ -92,12 +92,12 @@ def replacing(path: Path, *, keep_mode: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
-    """Yield a private folder beside a file, which is removed at the end.
+    """Yield a private folder beside a file, and remove it at the end.
 
-    What interrupted processes left there is removed before.
+    Leftovers of interrupted processes are removed first.
 
     Raises:
-        StoreError: If it cannot be made.
+        StoreError: If it cannot be created.
     """
     remove_leftovers(beside.parent)
     with contextlib.ExitStack() as stack:
@@ -127,22 +127,22 @@ def temporary_folder(name: str) -> Iterator[Path]:
 
 
 def leftovers(folder: Path) -> list[Path]:
-    """List what interrupted processes left in a folder; what a living one holds is left out."""
+    """List folders that interrupted processes left behind; none that a living process holds."""
     return _abandoned(folder, lambda _: None)
 
 
 def remove_leftovers(folder: Path) -> list[Path]:
-    """Delete what interrupted processes left in a folder; return what is gone."""
+    """Delete the leftovers in a folder; return those deleted."""
     removed = _abandoned(folder, functools.partial(shutil.rmtree, ignore_errors=True))
     return [partial for partial in removed if not partial.exists()]
 
 
 def sync(path: Path) -> None:
-    """Sync a file's content, or a folder's names, so that they survive a power cut."""
+    """Sync a file's content or a folder's entries, so that they survive a power cut."""
     if path.is_file():
         with path.open("r+b") as file:
             os.fsync(file.fileno())
-    elif os.name != "nt":  # Windows syncs no folders
+    elif os.name != "nt":  # Windows does not sync folders
         folder = os.open(path, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -151,21 +151,21 @@ def sync(path: Path) -> None:
 
 
 def create_private(path: Path) -> None:
-    """Create an empty file that only its owner reads; one that is there stays as it is.
+    """Create an empty file that only its owner reads, unless it exists.
 
-    SQLite gives a database's log and journal the mode of the database.
+    SQLite gives the log and journal the mode of the database.
     """
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
 
 
 @contextlib.contextmanager
 def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Lock a folder, which processes that look for leftovers ask.
+    """Lock a folder, so that other processes do not take it for a leftover.
 
-    On a file system without such locks nothing is held, and nothing that is left is deleted.
+    A file system without locks holds nothing, and leftovers there are not deleted.
 
     Raises:
-        OSError: If it is not there; without ``wait``, also where another process holds it.
+        OSError: If it does not exist; without ``wait``, also if another process holds it.
     """
     if fcntl is None:
         yield
@@ -183,7 +183,7 @@ def _held(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def _abandoned(folder: Path, action: Callable[[Path], object]) -> list[Path]:
-    """Do something with each folder that no living process holds; return them."""
+    """Call ``action`` with each folder that no living process holds; return them."""
     try:
         partials = sorted(path for path in folder.iterdir() if _LEFTOVER.fullmatch(path.name))
     except OSError:
@@ -197,7 +197,7 @@ def _abandoned(folder: Path, action: Callable[[Path], object]) -> list[Path]:
 
 
 def _take_mode(place: Path, partial: Path) -> None:
-    """Set a file's mode and, where that is allowed, its owner to those of the one it replaces."""
+    """Copy the mode and, if allowed, the owner of the file to be replaced."""
     with contextlib.suppress(FileNotFoundError):
         status = place.stat()
         if os.name != "nt":

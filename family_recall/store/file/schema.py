@@ -1,9 +1,8 @@
-"""The file's layout, as ``schema.sql`` states it.
+"""The schema of the file; its tables are in ``schema.sql``.
 
-One file holds one household. Text is the truth; words, vectors, mentions and edges are made from
-it and can be made again. No edge, mention, word list or vector index ever spans two partitions, and
-so none can reveal one person's memories to another. A child's guardians have partitions of their
-own, and so has a role from which some fields are hidden.
+One file holds one household. Words, vectors, mentions and edges are derived from texts and can be
+rebuilt. None spans two partitions, so none can reveal one person's memories to another. A child's
+guardians have their own partitions, and so has a role with hidden fields.
 
 A memory's row id is ``partition << 40 | sequence``, so one partition (one space, one band) is one
 range of ids; an entity's is the negative of such a number, so that memories and entities share one
@@ -22,20 +21,20 @@ APPLICATION_ID = 0x46524D31
 """``FRM1``, at byte 68 of the file (sqlite.org/fileformat2.html#application_id)."""
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text(encoding="utf-8")
-"""The tables of a new file."""
+"""The SQL that creates the tables."""
 
 SCHEMA_VERSION = 14
-"""Lower numbers were in use before the first release; no file of theirs is read."""
+"""Lower versions were used before the first release and are not read."""
 
 PARTITION_SHIFT = 40
-"""Bits below the partition number in a row id: a million million memories each."""
+"""Bits below the partition number in a row id."""
 
 SHARD_OF_MEMORY = f"(m.id >> {PARTITION_SHIFT}) * 2 + (m.superseded_s IS NOT NULL)"
 """The shard of ``memory m``, in SQL."""
 
 
 def create(connection: apsw.Connection) -> None:
-    """Create the tables of a new file, inside a write transaction of the caller's."""
+    """Create the tables of a new file, within a write transaction."""
     connection.execute(SCHEMA)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -54,8 +53,8 @@ def id_range(partition: int) -> tuple[int, int]:
 def shard_of(partition: int, *, past: bool) -> int:
     """Return the shard of a partition's current or superseded memories.
 
-    What has been replaced keeps words and vectors, for questions about what was once believed,
-    but apart, where it does not count in current statistics.
+    Superseded memories keep their words and vectors, for questions about the past, but do not
+    count in current statistics.
     """
     return partition * 2 + int(past)
 

@@ -1,4 +1,4 @@
-"""Rows of SQLite, untyped; the function that reads them turns them into records at once."""
+"""Untyped rows of SQLite; callers convert them to records at once."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_reader_that_does_not_end_is_not_waited_for_at_each_commit(
     """A commit waits for readers only after the log has grown by its limit again."""
     waits: list[int] = []
     monkeypatch.setattr(connections, "MAX_LOG_BYTES", 100 * PAGE)
-    monkeypatch.setattr(connections, "_READERS_LEAVE_MS", 1)
+    monkeypatch.setattr(connections, "_EMPTY_LOG_TIMEOUT_MS", 1)
     file = Connections(path, create=True)
     empty = file._empty_log
 
