@@ -151,8 +151,8 @@ class GraphQueries(Reader):
         visible = sql.id_array(in_scope(nodes, scope))
         rows = sql.rows(
             self._connection,
-            "SELECT id, doc_id FROM memory WHERE id IN (SELECT value FROM carray(?))"
-            " UNION ALL SELECT id, name FROM entity WHERE id IN (SELECT value FROM carray(?))",
+            "SELECT id, doc_id FROM carray(?) n CROSS JOIN memory ON id = n.value"
+            " UNION ALL SELECT id, name FROM carray(?) n CROSS JOIN entity ON id = n.value",
             (visible, visible),
         )
         return dict(rows)

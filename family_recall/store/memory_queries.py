@@ -197,13 +197,13 @@ class MemoryQueries(Reader):
             self._connection,
             "WITH RECURSIVE turn(question, id, place) AS ("
             " SELECT q.id, q.id, 0 FROM carray(?) ids CROSS JOIN memory q"
-            "  ON q.id = ids.value WHERE q.cues & ? OR q.id IN (SELECT value FROM carray(?))"
+            "  ON q.id = ids.value WHERE q.cues & ? OR ids.rowid <= ?"
             " UNION ALL SELECT t.question, m.id, t.place + 1"
             "  FROM turn t CROSS JOIN memory m ON m.context_id = t.id WHERE t.place < ?)"
             " SELECT t.question, t.place, m.id, m.author, m.text, m.cues"
             " FROM turn t CROSS JOIN memory m ON m.id = t.id"
             f" WHERE t.place = 0 OR {condition} ORDER BY t.question, t.place, m.id",
-            (sql.id_array(visible), cue, sql.id_array(visible[: sum(unread[:n_any])]), k, *values),
+            (sql.id_array(visible), cue, sum(unread[:n_any]), k, *values),
         )
         asker, asked, says = None, "", 0
         for question, place, memory, author, text, cues in rows:

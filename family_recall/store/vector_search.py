@@ -178,12 +178,13 @@ class VectorSearch(Reader):
         segments = self._segments(models[0], scope) if models else []
         last = self._bodies
         if last is None or ids is not last.ids or segments is not last.segments:
-            units = np.zeros((len(ids), models[0].dim if models else 0), np.float32)
+            units = np.empty((len(ids), models[0].dim if models else 0), np.float32)
             held = np.zeros(len(ids), np.bool_)
             for _, segment in segments:
                 numbers, owners = segment.locate(ids)
                 if len(owners):
                     units[owners], held[owners] = segment.units(numbers), True
+            units[~held] = 0.0
             last = self._bodies = _Bodies(ids, segments, units, held)
         return last
 

@@ -6,6 +6,7 @@ candidate represents its copies, and the answer lists them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -54,23 +55,24 @@ def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
     """
     words, authors, kinds = ranking.rows.words, ranking.rows.authors, ranking.rows.kinds
     own = words.in_body.nonzero()[0]
-    stems, bounds = words.stems[own], own.searchsorted(words.bounds).tolist()
-    packed, width = stems.tobytes(), stems.itemsize
+    stems, width = words.stems[own].tobytes(), words.stems.itemsize
+    bounds = (own.searchsorted(words.bounds) * width).tolist()
+    # Stems ascend, so that equal sets have equal bytes.
+    own_words = [stems[start:end] for start, end in itertools.pairwise(bounds)]
+    keys = list(zip(authors, kinds, own_words, strict=True))
     n_left = min(2 * top_k, MOST_COMPARED)
     first: dict[tuple[str | None, str, bytes], int] = {}
     distinct: dict[tuple[str | None, str], list[tuple[int, frozenset[int]]]] = {}
     representative: dict[int, int] = {}
     for row in ranking.order.tolist():
-        start, end = bounds[row], bounds[row + 1]
-        if end - start < FEWEST_WORDS:
+        author, kind, packed = keys[row]
+        if len(packed) < FEWEST_WORDS * width:
             continue
-        author, kind = authors[row], kinds[row]
-        # Stems ascend, so that equal sets have equal bytes.
-        best = first.setdefault((author, kind, packed[start * width : end * width]), row)
+        best = first.setdefault(keys[row], row)
         if best == row and n_left:
             if has_stopped():
                 break
-            text = frozenset(stems[start:end].tolist())
+            text = frozenset(memoryview(packed).cast("I"))
             others = distinct.setdefault((author, kind), [])
             best = next((other for other, of in others if is_near_copy(text, of)), row)
             if best == row:
@@ -83,7 +85,7 @@ def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
     duplicates: dict[int, tuple[int, ...]] = {}
     for copy, row in representative.items():
         duplicates[row] = (*duplicates.get(row, ()), copy)
-    order = ranking.order[~np.isin(ranking.order, list(representative))]
+    order = ranking.order[~among(ranking.order, np.array(list(representative)))]
     return replace(ranking, order=order, duplicates=duplicates)
 
 

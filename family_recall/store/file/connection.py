@@ -29,7 +29,8 @@ def connect(
     """
     if flags is None:
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    connection = apsw.Connection(str(path), flags=flags)
+    # A recall runs some twenty statements: those of the last twenty recalls stay prepared.
+    connection = apsw.Connection(str(path), flags=flags, statementcachesize=400)
     wait_for_others(connection, busy_timeout_ms)
     # Otherwise each run of a statement is planned again for its bound values.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
