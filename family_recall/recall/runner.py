@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -97,7 +96,7 @@ class TraceBuilder:
 
     def build(self, results: tuple[Result, ...], **found: Any) -> Trace:
         """Freeze what was gathered, with the other fields of a trace."""
-        timers = tuple(self.spans)
+        timers, kinds = tuple(self.spans), [result.kind for result in results]
         return Trace(
             spans=later(lambda: [timer.span() for timer in timers]),
             skips=tuple(self.skips),
@@ -108,7 +107,7 @@ class TraceBuilder:
             request=self.request,
             understanding=None if self.understanding is None else self.understanding(),
             decisions=dict(self.decisions),
-            kinds=dict(Counter([result.kind for result in results])),
+            kinds={kind: kinds.count(kind) for kind in kinds},
             **found,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -187,7 +186,7 @@ class MemoryQueries(Reader):
         The context of a memory is the one before it, so that the turns after a question are reached
         by an index, and are of its own partition.
         """
-        turns = self._turns.setdefault(scope, {})
+        turns: dict[int, list[Turn]] = self._memo.get(("turns", scope), dict)
         unread = [memory not in turns for memory in ids.tolist()]
         if not any(unread):
             return {memory: turns[memory] for memory in ids.tolist()}
@@ -281,10 +280,6 @@ class MemoryQueries(Reader):
                 except _UNREADABLE:
                     self.damaged.add(int(visible[row]))
             return make(readable)
-
-    @functools.cached_property
-    def _turns(self) -> dict[Scope, dict[int, list[Turn]]]:
-        return {}
 
 
 def _ranking_columns(rows: list[Any]) -> Rows:

@@ -160,7 +160,7 @@ def among(ids: IdArray, known: IdArray) -> BoolArray:
     if not len(known):
         return np.zeros(len(ids), np.bool_)
     known = np.sort(known)
-    is_known: BoolArray = known[np.minimum(np.searchsorted(known, ids), len(known) - 1)] == ids
+    is_known: BoolArray = known.take(known.searchsorted(ids), mode="clip") == ids
     return is_known
 
 

@@ -152,13 +152,12 @@ class VectorSearch(Reader):
     def long_among(self, model_id: str, ids: IdArray, scope: Scope) -> IdArray:
         """Return the ids, in scope, of memories of which a model has read passages, ascending."""
         visible = in_scope(ids, scope)
-        long = [
-            visible[segment.locate(visible)[1]]
-            for model in self._models_of(model_id)
-            if model.role == PASSAGE
-            for _, segment in self._segments(model, scope)
-        ]
-        return np.unique(np.concatenate([NO_IDS, *long]))
+        is_long = np.zeros(len(visible), np.bool_)
+        for model in self._models_of(model_id):
+            if model.role == PASSAGE:
+                for _, segment in self._segments(model, scope):
+                    is_long[segment.locate(visible)[1]] = True
+        return np.sort(visible[is_long])
 
     def n_pending(self, model_id: str | None, scope: Scope) -> int:
         """Count the scope's current memories without a vector of a model, or of the newest."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import msgspec
@@ -34,12 +33,13 @@ class WordSearch(Reader):
 
     def stems(self, text: str) -> list[tuple[str, str]]:
         """Split a text as the index does: (word as written, stem) pairs in order."""
-        pairs = self._stems.get(text)
+        known: dict[str, list[tuple[str, str]]] = self._memo.get("stems", dict)
+        pairs = known.get(text)
         if pairs is None:
-            pairs = self._stems[text] = split(text)
+            pairs = known[text] = split(text)
             # A word by itself is split as it is within a text.
             for pair in pairs:
-                self._stems.setdefault(pair[0], [pair])
+                known.setdefault(pair[0], [pair])
         return pairs
 
     def word_statistics(self, stems: Sequence[str], scope: Scope) -> WordStatistics:
@@ -137,7 +137,7 @@ class WordSearch(Reader):
 
         With the counts of every stem that was asked for before: each is read once.
         """
-        counts = self._counts.setdefault(shards, {})
+        counts: dict[str, dict[int, int]] = self._memo.get(("counts", shards), dict)
         unknown = {stem: stem_number(stem) for stem in stems if stem not in counts}
         if unknown:
             by_number: dict[int, dict[int, int]] = {number: {} for number in unknown.values()}
@@ -153,14 +153,6 @@ class WordSearch(Reader):
                 by_number[number][shard] = n
             counts.update((stem, by_number[number]) for stem, number in unknown.items())
         return counts
-
-    @functools.cached_property
-    def _stems(self) -> dict[str, list[tuple[str, str]]]:
-        return {}
-
-    @functools.cached_property
-    def _counts(self) -> dict[tuple[int, ...], dict[str, dict[int, int]]]:
-        return {}
 
 
 def expression(words: Sequence[str], common: Sequence[str]) -> str:

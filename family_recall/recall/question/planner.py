@@ -278,7 +278,7 @@ def _counted(
         "statistics",
         lambda: snapshot.word_statistics(stems, scope),
         # The fallback: every word equally rare, and none of like meaning.
-        WordStatistics(1, 1, np.repeat([1, 0], [len(terms), len(alike)])),
+        WordStatistics(1, 1, np.array([1] * len(terms) + [0] * len(alike))),
     )
     held = counted.document_frequency[: len(terms)]
     used = (np.arange(len(terms)) < n_asked) | (held > 0)

@@ -140,7 +140,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         if context.model_id is not None:
             ids = ranking.rows.ids
             bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
-        if bodies.any(axis=1).all():
+        if np.vecdot(bodies, bodies).all():
             similarity = partial(_cosines, bodies)
         else:  # one has no vector
             similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)].__getitem__
@@ -230,11 +230,11 @@ def maximal_marginal_relevance(
     relevant = (mmr_lambda * relevance).astype(np.float64)
     gain, picks = relevant, list[int]()
     for _ in range(min(top_k, len(relevant))):
-        pick = int(gain.argmax())
-        gain_after = relevant - (1.0 - mmr_lambda) * similarity(pick).astype(np.float64)
-        gain = np.minimum(gain, gain_after) if picks else gain_after
-        gain[pick] = -np.inf
-        picks.append(pick)
+        if picks:
+            gain_after = relevant - (1.0 - mmr_lambda) * similarity(picks[-1]).astype(np.float64)
+            gain = np.minimum(gain, gain_after) if len(picks) > 1 else gain_after
+            gain[picks[-1]] = -np.inf
+        picks.append(int(gain.argmax()))
     return picks
 
 

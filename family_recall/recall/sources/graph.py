@@ -279,7 +279,10 @@ def paths_to(
     if not further and not entities:
         return {}
     steps: Steps = {}
-    strength = np.bincount(np.ravel(subgraph.ends), np.repeat(subgraph.weights, 2)).tolist()
+    strength = [0.0] * len(nodes)
+    for (a, b), weight in zip(subgraph.ends, subgraph.weights, strict=True):
+        strength[a] += weight
+        strength[b] += weight
     for (a, b), weight, kind in zip(subgraph.ends, subgraph.weights, subgraph.kinds, strict=True):
         steps.setdefault(a, []).append((b, -math.log(damping * weight / strength[a]), kind))
         steps.setdefault(b, []).append((a, -math.log(damping * weight / strength[b]), kind))
