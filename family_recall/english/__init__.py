@@ -5,7 +5,7 @@ Imports nothing of the package but its types. Nothing here knows what is stored 
 
 from __future__ import annotations
 
-from .asking import Reminder, asks, only_asks, reminder_in
+from .asking import Reminder, asks, reminder_in
 from .question import Question
 from .statement import BITS, BITS_VERSION, Statement, bits_of, mask_of, mask_of_kinds
 from .text import lowered
@@ -24,7 +24,6 @@ __all__ = [
     "lowered",
     "mask_of",
     "mask_of_kinds",
-    "only_asks",
     "reminder_in",
     "values_in",
 ]

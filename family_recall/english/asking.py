@@ -147,17 +147,6 @@ def waits_for_answer(asked: Asked, text: str) -> bool:
     )
 
 
-def only_asks(text: str) -> bool:
-    """Whether a text asks and states nothing.
-
-    >>> only_asks("which drawer is the torch in"), only_asks("the torch is in which drawer?")
-    (True, True)
-    >>> only_asks("what a day"), only_asks("The torch is here. Who put it back?")
-    (False, False)
-    """
-    return asked_in(text).only
-
-
 @dataclass(frozen=True, slots=True)
 class Reminder:
     """What is to be remembered, and whether for everyone, in so many words."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .kinship import KINSHIP_ROLES
 from .lexicon import MONTHS, SEASONS, UNITS, WEEKDAYS
+from .text import runs_in
 from .times import EMPTY_WORDS, JOINTS, holiday_at, stem
 from .tokens import Token, tokens_of
 
@@ -61,7 +62,6 @@ OTHERS = frozenset("he she they his her their him them it its you your".split())
 RELATIVE, SPOUSE = "relative:", "relative:spouse"
 """How the form of a word for a relative begins, and that of a word for a husband or wife."""
 
-_WORD = re.compile(r"[^\W_]+")
 _ISO = re.compile(r"(?:([0-9]{4})|-)-([0-9]{1,2})-([0-9]{1,2})(?:T.*)?")
 
 
@@ -135,7 +135,7 @@ class Event(NamedTuple):
 @lru_cache(maxsize=1024)
 def event_named(name: str) -> Event:
     """Read an event name; a date of birth is a birthday."""
-    words = _WORD.findall(name.lower())
+    words = runs_in(name.lower())
     if "birth" in words and "date" in words:
         words = [word for word in words if word not in {"birth", "date", "of"}] + ["birthday"]
     else:

@@ -13,7 +13,7 @@ from family_recall.types.understanding import Identifier
 
 from .breadth import Asked, read_breadth
 from .identifiers import find_identifiers
-from .text import STOP_WORDS, lowered, runs_in, whole_words
+from .text import SELF, STOP_WORDS, lowered, runs_in, whole_words
 from .tokens import MAX_SCANNED_CHARS
 
 Intent = Literal["ownership", "dependency", "alignment"]
@@ -52,7 +52,6 @@ name: named
 colour: colour|color, what|which colours|colors
 put: put|puts|left|leave|keep|kept|hide|hid|store|stored|stores|lend|lent|park|parked|settle,
     decide|decided|agree|agreed
-self: i|my|me|mine
 question: ask|asks|asked|asking|question|questions|questioned|wonder|wonders|wondered|wondering,
     enquired|inquired, want|wants|wanted to know
 past: when did|was|were|have|has|had
@@ -225,7 +224,7 @@ class Question:
     @property
     def speaks_of_self(self) -> bool:
         """Whether it is about who asks: *I*, *my*, *me*, *mine*."""
-        return "self" in self._asked_for
+        return not SELF.isdisjoint(self._words)
 
     @property
     def opens_conversation(self) -> bool:

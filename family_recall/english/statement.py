@@ -10,7 +10,7 @@ from typing import Final
 
 from .asking import asked_in, waits_for_answer
 from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
-from .text import STOP_WORDS, lowered, whole_words
+from .text import SELF, STOP_WORDS, lowered, runs_in, whole_words
 from .values import KINDS, Values, values_in
 
 BITS_VERSION: Final = "5"
@@ -105,7 +105,6 @@ BITS: Final = {
 }
 """The bit of each cue, of each kind of value (``kind:time``), and of a fact with a key."""
 
-_FIRST_PERSON = re.compile(r"\b(?:i|my|me|mine)\b")
 _AGREEING = r"^(?:(?:ok|okay|fine|yes|yeah|no)[,.\s]+)?"
 _SOMEBODY = re.compile(
     _AGREEING + r"(?:me|i|us|we|him|her|them|he|she|they)\b"
@@ -135,7 +134,6 @@ _DENIES = re.compile(
     r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
     r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
 )
-_WORD = re.compile(r"[^\W_]+")
 _NO_OTHER_MATTER = frozenset(
     {
         *STOP_WORDS, *MONTH_NAMES, *WEEKDAY_NAMES, *(f"{day}s" for day in WEEKDAY_NAMES), *COUNTS,
@@ -178,7 +176,7 @@ class Statement:
     @functools.cached_property
     def speaks_of_self(self) -> bool:
         """Whether it is about who says it: *I*, *my*, *me*, *mine*."""
-        return _FIRST_PERSON.search(lowered(self.text)) is not None
+        return not SELF.isdisjoint(self.words)
 
     @property
     def names_somebody(self) -> bool:
@@ -208,7 +206,7 @@ class Statement:
     @functools.cached_property
     def words(self) -> tuple[str, ...]:
         """Its words, casefolded."""
-        return tuple(_WORD.findall(self.text.casefold()))
+        return tuple(runs_in(self.text.casefold()))
 
     def repeats(self, older: Statement, values: Values) -> bool:
         """Return whether it has no words but an older text's, its own values, figures and times.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from importlib import resources
 from typing import NamedTuple
 
 MAX_QUESTION_CHARS = 20_000
@@ -26,6 +29,9 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
+MAX_RELATED_WORDS = 32
+"""Words of like meaning that are looked up, so that a question of any length costs the same."""
+
 LONGEST_NAME = 8
 """Words in the longest name that is recognised."""
 
@@ -38,6 +44,9 @@ EVERYDAY_WORDS = STOP_WORDS | frozenset(
     willow winter woody
     """.split()
 )
+
+SELF = frozenset(("i", "my", "me", "mine"))
+"""Words by which people speak of themselves."""
 
 _PLAIN_LETTERS = str.maketrans("İıſ", "iis")
 _RUN = re.compile(r"[^\W_]+")
@@ -80,6 +89,35 @@ def distinct(terms: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     for word, stem in terms:
         chosen.setdefault(stem, word)
     return tuple((word, stem) for stem, word in chosen.items())
+
+
+@functools.cache
+def related_table() -> Mapping[str, tuple[str, ...]]:
+    """Return the stems of like meaning by stem: *faucet* for *tap*, *vaccination* for *jab*.
+
+    They add to a score a little: nothing is called an answer for them alone. The table is made by
+    `tools/fit/related_words.py` from a list written by hand.
+    """
+    file = resources.files("family_recall.english").joinpath("related_words.json")
+    record: dict[str, str] = json.loads(file.read_text("utf-8"))
+    return {stem: tuple(others.split()) for stem, others in record.items()}
+
+
+def related_words(terms: Sequence[tuple[str, str]]) -> list[tuple[int, str]]:
+    """Return (number of the term, stem) of words of like meaning, but for the question's own.
+
+    >>> related_words((("jab", "jab"), ("priya", "priya")))[:1]
+    [(0, 'vaccin')]
+    """
+    known = related_table()
+    own = {stem for _, stem in terms}
+    pairs = [
+        (number, other)
+        for number, (_, stem) in enumerate(terms)
+        for other in known.get(stem, ())
+        if other not in own
+    ]
+    return pairs[:MAX_RELATED_WORDS]
 
 
 def normalise(name: str) -> str:

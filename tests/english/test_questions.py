@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from family_recall.english import asks, only_asks
+from family_recall.english import Statement, asks
 
 ONLY_ASKS = (
     "when's the recital?",
@@ -54,18 +54,18 @@ STATES = (
 def test_a_question_asks_and_states_nothing(text: str) -> None:
     """Speech has no question marks; the order of words tells."""
     assert asks(text)
-    assert only_asks(text)
+    assert "only_asks" in Statement(text).cues
 
 
 @pytest.mark.parametrize("text", ASKS_BESIDES)
 def test_a_question_may_state_something_besides(text: str) -> None:
     """It waits for an answer, and may itself answer another question."""
     assert asks(text)
-    assert not only_asks(text)
+    assert "only_asks" not in Statement(text).cues
 
 
 @pytest.mark.parametrize("text", STATES)
 def test_a_statement_does_not_ask(text: str) -> None:
     """A question word, a rhetorical question or a quoted one makes no question."""
     assert not asks(text)
-    assert not only_asks(text)
+    assert "only_asks" not in Statement(text).cues

@@ -8,10 +8,10 @@ question holds a word such as *since* or *when* that is not followed by a date.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Collection, Sequence
 
 from family_recall.english import events
+from family_recall.english.text import runs_in
 from family_recall.english.times import Anchor
 from family_recall.store.timeline_queries import Milestone
 from family_recall.store.transaction import Snapshot
@@ -81,7 +81,7 @@ def _match(
     """
     event = events.event_named(milestone.event_type or milestone.fact_key or "")
     heads = event.heads | event.yearly
-    text = re.findall(r"[^\W_]+", milestone.text.lower())
+    text = runs_in(milestone.text.lower())
     known = {*map(events.event_word, text), *event.words, *event.yearly}
     words: list[str] = []
     matched: set[str] = set()

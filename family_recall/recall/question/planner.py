@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.english import Question, related_words, text, times
+from family_recall.english import Question, text, times
 from family_recall.english.breadth import (
     is_about_asker,
     is_about_everybody,
@@ -108,7 +108,7 @@ def plan(
         plan = _counted(plan._replace(terms=words), (), [], scope, snapshot, guarded)
     else:
         names = text.search_terms(stems(" ".join(resolved.relatives))) if plan.terms else ()
-        alike = related_words.of_terms(plan.terms)
+        alike = text.related_words(plan.terms)
         plan = _counted(plan, names, alike, scope, snapshot, guarded)
 
     def find_related() -> Related:

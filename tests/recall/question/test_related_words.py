@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.english.related_words import MOST_WORDS, of_terms, table
+from family_recall.english.text import MAX_RELATED_WORDS, related_table, related_words
 from family_recall.store.words import split
 from tests.conftest import found, move_in, open_home, recall, remember
 
@@ -30,20 +30,20 @@ def test_what_people_call_a_thing_elsewhere_is_related(asked: str, stored: str) 
     """Whatever the form of a word: the table holds stems."""
     ((_, asked_stem),), ((_, stored_stem),) = split(asked), split(stored)
 
-    assert stored_stem in table()[asked_stem]
+    assert stored_stem in related_table()[asked_stem]
 
 
 def test_a_word_is_not_related_to_itself_nor_to_another_one_of_the_question() -> None:
     """Who asks about the tap and the faucet has said both."""
-    assert all(stem not in others for stem, others in table().items())
-    pairs = of_terms((("faucet", "faucet"), ("tap", "tap")))
+    assert all(stem not in others for stem, others in related_table().items())
+    pairs = related_words((("faucet", "faucet"), ("tap", "tap")))
 
     assert {"tap", "faucet"}.isdisjoint(stem for _, stem in pairs)
 
 
 def test_a_long_question_looks_up_no_more_words_than_a_short_one() -> None:
     """All the words of the table at once."""
-    assert len(of_terms([(stem, stem) for stem in table()])) <= MOST_WORDS
+    assert len(related_words([(stem, stem) for stem in related_table()])) <= MAX_RELATED_WORDS
 
 
 def test_another_word_for_the_same_comes_first(tmp_path: Path) -> None:
