@@ -122,26 +122,25 @@ INVERSE |= {inverse: link for link, inverse in INVERSE.items()}
 FAMILY_LINKS = frozenset(link for tie in _ties(_FAMILY) for link in tie[:2])
 """Links between family members, and between a pet and its owner."""
 
-KINSHIP_PATHS: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
-    "sibling": ((("sibling",), ("parent", "child")),),
-    "grandparent": ((("grandparent",), ("parent", "parent")),),
-    "grandchild": ((("grandchild",), ("child", "child")),),
-    "aunt or uncle": ((("aunt or uncle",), ("parent", "sibling")),),
-    "niece or nephew": ((("niece or nephew",), ("sibling", "child")),),
-    "cousin": ((("cousin",), ("aunt or uncle", "child")),),
-    "parent-in-law": ((("parent-in-law",), ("spouse", "parent")),),
-    "child-in-law": ((("child-in-law",), ("child", "spouse")),),
-    "sibling-in-law": ((("sibling-in-law",), ("spouse", "sibling"), ("sibling", "spouse")),),
-    # The parents of a spouse come first, then brothers and sisters.
-    "in-law": (
-        (("in-law",), ("parent-in-law",), ("spouse", "parent")),
-        (("sibling-in-law",), ("spouse", "sibling")),
-    ),
-    # The asker's own pets come first, then those of the close family.
-    "pet": (
-        (("pet",),),
-        (("spouse", "pet"), ("parent", "pet"), ("child", "pet"), ("sibling", "pet")),
-    ),
+_PATHS = """
+sibling: sibling, parent + child
+grandparent: grandparent, parent + parent
+grandchild: grandchild, child + child
+aunt or uncle: aunt or uncle, parent + sibling
+niece or nephew: niece or nephew, sibling + child
+cousin: cousin, aunt or uncle + child
+parent-in-law: parent-in-law, spouse + parent
+child-in-law: child-in-law, child + spouse
+sibling-in-law: sibling-in-law, spouse + sibling, sibling + spouse
+in-law: in-law, parent-in-law, spouse + parent / sibling-in-law, spouse + sibling
+pet: pet / spouse + pet, parent + pet, child + pet, sibling + pet
+"""
+KINSHIP_PATHS = {
+    link: tuple(
+        tuple(tuple(path.split(" + ")) for path in group.split(", "))
+        for group in groups.split(" / ")
+    )
+    for link, groups in (line.split(": ") for line in _PATHS.strip().splitlines())
 }
 """Paths of links that make up a link; the second group is tried if the first finds nobody."""
 

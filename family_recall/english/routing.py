@@ -92,19 +92,14 @@ def _either(lines: str) -> str:
     return "(?:" + "|".join(line.strip() for line in lines.strip().splitlines()) + ")"
 
 
-def _whole(lines: str) -> re.Pattern[str]:
-    """Return a compiled pattern of whole words with one alternative per line."""
-    return re.compile(rf" {_either(lines)}\b")
-
-
 def _opening(lines: str) -> _Test:
     """Return a test for the first words of a question, with one alternative per line."""
     return re.compile(f" {_either(lines)}").match
 
 
 def _anywhere(lines: str) -> _Test:
-    """Return a test for words anywhere in a question, with one alternative per line."""
-    return re.compile(f" {_either(lines)}").search
+    """Return a test for whole words anywhere in a question, with one alternative per line."""
+    return re.compile(rf" {_either(lines)}(?!\w)").search
 
 
 FACTUAL, EPISODIC, MILESTONE, TIMELINE, HYBRID = range(len(STRATEGIES))
@@ -142,22 +137,21 @@ _GENERAL_WORDS = STOP_WORDS | frozenset(
 )
 """Words that name no topic: a question of these alone asks for everything of a time."""
 
-_SPEECH = _either(r"""
+_SPEAKS = _anywhere(r"""
     talk(?:ed|ing)?(?! (?:to|with) (?:me|us))|chat\w*|conversations?
     discuss\w*|told|said|say|saying|mention\w*|spoke|speak|spoken
     tell you|(?:did|have|has) \w+ (?:ever )?tell|remember when
     suggest\w*|recommend\w*|advi[cs]e|promise\w*|ask(?:ed)?|explain\w*
     agree\w*|decid\w*|decision|argu\w*|complain\w*
 """)
-_SPEAKS = _whole(_SPEECH)
-_RECENT_TIME = _whole(r"""
+_RECENT_TIME = _anywhere(r"""
     today|tonight|yesterday|recent|recently|lately|latest|so far|these days|weekend|holidays
     (?:this|last|past|the|my|our) (?:morning|evening|night|days?|weeks?|months?|years?)
 """)
-_HAPPENINGS = _whole(r"""
+_HAPPENINGS = _anywhere(r"""
     happen\w*|decisions?|decid\w*|summar\w+|recap|overview|recent|recently|lately
 """)
-_OWNERSHIP = _whole(r"""
+_OWNERSHIP = _anywhere(r"""
     owns?|owned|owners?|belong(?:s|ed)? to|whose|in charge of|responsible for
     depends? on|dependent on|dependency|dependencies|blocked by|blocks|blocking
 """)
@@ -198,13 +192,13 @@ _ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
         (?!when)(?:\w+ )*?{_ATTRIBUTE}\b
         do (?:i|we)\b|am i\b
     """)),
-    (EPISODIC, 1.0, _SPEAKS.search),
+    (EPISODIC, 1.0, _SPEAKS),
     (EPISODIC, 0.9, _opening(r"""
         where did (?:i|we) (?:put|leave|park|hide)\b
         how did .* go(?: that day)?$
         why (?:did|was|were)\b
     """)),
-    (EPISODIC, 0.9, _anywhere(r"happen\w* (?:with|to|at|about)\b|appointment\b|last time\b")),
+    (EPISODIC, 0.9, _anywhere(r"happen\w* (?:with|to|at|about)|appointment|last time")),
     (EPISODIC, 0.6, _opening(rf"""
         (?:what|which)(?: \w+){{0,2}} (?:did|was|were|have|had) {_WHO}\b
         (?:did|have|has) (?:i|we|you|anyone)\b
@@ -217,23 +211,23 @@ _ROUTING_RULES: tuple[tuple[int, float, _Test], ...] = (
     (MILESTONE, 0.8, _opening(rf"(?:what|which|how|where|who) (?:\w+ )*?{_LIFE}\b")),
     (MILESTONE, 0.4, _opening(r"(?:when|(?:in )?(?:what|which) year) (?:did|was|were)\b")),
     (TIMELINE, 1.0, _anywhere(r"""
-        (?:summar\w+|recap|overview|highlights|timeline|news of|up to (?:date|speed))\b
-        (?:catch (?:me|us) up|walk (?:me|us) through)\b
-        (?:been up to|going on|went on|been happening|been doing)\b
+        (?:summar\w+|recap|overview|highlights|timeline|news of|up to (?:date|speed))
+        (?:catch (?:me|us) up|walk (?:me|us) through)
+        (?:been up to|going on|went on|been happening|been doing)
     """)),
     (TIMELINE, 1.0, _opening(rf"""
         what (?:did|has|have) {_WHO} (?:do|done|get up to|get done|miss)(?: that day| so far|$)
         what (?:has|have) .* been that day$
     """)),
-    (TIMELINE, 0.6, _anywhere(r"happen\w*\b(?! (?:with|to|at|about))")),
+    (TIMELINE, 0.6, _anywhere(r"happen\w*(?! (?:with|to|at|about))")),
     (TIMELINE, 0.6, _opening(r"how (?:was|is|has)\b")),
     (HYBRID, 1.0, _anywhere(r"""
-        (?:tell|talk to) (?:me|us) (?:\w+ ){0,3}(?:about|on)\b
-        descri(?:be|ption)
-        you (?:\w+ ){0,2}(?:know|tell me|say|remember|learned|learnt) (?:about|of)\b
-        (?:do|should|can) (?:we|i) (?:\w+ ){0,2}know (?:about|of)\b
-        (?:information|info|background|story|stories) (?:about|on|of|with)\b
-        (?:everything|anything|all|something) (?:you know |there is )?(?:about|on)\b
+        (?:tell|talk to) (?:me|us) (?:\w+ ){0,3}(?:about|on)
+        descri(?:be|ption)\w*
+        you (?:\w+ ){0,2}(?:know|tell me|say|remember|learned|learnt) (?:about|of)
+        (?:do|should|can) (?:we|i) (?:\w+ ){0,2}know (?:about|of)
+        (?:information|info|background|story|stories) (?:about|on|of|with)
+        (?:everything|anything|all|something) (?:you know |there is )?(?:about|on)
     """)),
     (HYBRID, 1.0, _opening("tell me$|who am i$")),
 )  # fmt: skip
@@ -263,7 +257,7 @@ def route(
             written = f"{written[:start]} that day {written[end:]}"
     plain = _plain(question)
     timeless = plain if written == question else _plain(written)
-    has_time = timespan is not None or _RECENT_TIME.search(plain) is not None
+    has_time = timespan is not None or bool(_RECENT_TIME(plain))
     rules = _scores(timeless, timespan, has_time=has_time)
     logits = _RULE_WEIGHT * np.array(rules, np.float32)
     has_evidence = any(rules)
@@ -288,7 +282,7 @@ def route(
         confidence = float(odds[best_at] / odds.sum())
         if confidence >= MIN_CONFIDENCE:
             strategy = STRATEGIES[best_at]
-    is_neural = not _OWNERSHIP.search(plain) and _HAPPENINGS.search(plain)
+    is_neural = not _OWNERSHIP(plain) and _HAPPENINGS(plain)
     mode: Mode = "neural" if is_neural else "hybrid"
     return Route(strategy, confidence, "knowledge" if quotes_identifier else mode)
 
@@ -303,7 +297,7 @@ def _scores(timeless: str, timespan: Timespan | None, *, has_time: bool) -> list
         if weight > scores[strategy] and is_met(timeless):
             scores[strategy] = weight
     rest = timeless.replace("that day", " ").split()
-    if has_time and _GENERAL_WORDS.issuperset(rest) and not _SPEAKS.search(timeless):
+    if has_time and _GENERAL_WORDS.issuperset(rest) and not _SPEAKS(timeless):
         start, end = (timespan.start, timespan.end) if timespan else (None, None)
         is_a_day = start and end and (end - start).total_seconds() <= 25 * 3600
         scores = [0.0] * len(STRATEGIES)
