@@ -99,3 +99,9 @@ def test_a_question_about_an_event_is_told_from_one_about_a_state() -> None:
     assert Question("What did we do for Easter?").asks_event
     assert not Question("Where did I put the pump?").asks_event
     assert Question("Is he still on the tablets?").asks_state
+
+
+def test_a_question_for_all_is_told_from_one_to_all() -> None:
+    """*Y'all* are those who are asked."""
+    assert Question("Who all of us can swim?").asks_all
+    assert not Question("How long is he staying with y'all?").asks_all
