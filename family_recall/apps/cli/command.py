@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.apps.cli.options import called, in_place
+from family_recall.apps.cli.options import flag_of, read_moments
 from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
 from family_recall.apps.cli.settings import (
     config_file,
@@ -76,12 +76,12 @@ class DocumentedGroup(Documented, click.Group):
         word = args[0]
         if word in self.commands or word.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        alone = f"; {ctx.command_path} alone lists what there is" * self.invoke_without_command
+        list_hint = f"; {ctx.command_path} alone lists what there is" * self.invoke_without_command
         close = difflib.get_close_matches(word, self.commands, n=1)
-        meant = f". Did you mean {ctx.command_path} {close[0]}?" if close else ""
+        hint = f". Did you mean {ctx.command_path} {close[0]}?" if close else ""
         raise click.UsageError(
-            f"there is no {ctx.command_path} {word}{alone}, and its commands are "
-            f"{', '.join(self.commands)}{meant}",
+            f"there is no {ctx.command_path} {word}{list_hint}, and its commands are "
+            f"{', '.join(self.commands)}{hint}",
             ctx,
         )
 
@@ -161,12 +161,12 @@ def command(
                 if output.failed:
                     click.get_current_context().exit(1)
 
-        made = click.command(name, cls=Documented)(run)
+        result = click.command(name, cls=Documented)(run)
         if prints_json:
-            made.params.append(_json_option())
+            result.params.append(_json_option())
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(result)
+        return result
 
     return decorate
 
@@ -184,7 +184,7 @@ def household_command(
         @functools.wraps(function)
         def with_household(*, db: Path, **options: Any) -> Output | None:
             with open_household(db) as home:
-                return function(home, **in_place(options, home.zone, home.region))
+                return function(home, **read_moments(options, home.zone, home.region))
 
         return command(name, group=group)(required_db_option(with_household))
 
@@ -224,17 +224,17 @@ def open_household(db: Path) -> Iterator[fr.FamilyRecall]:
 def _in_options(message: str) -> str:
     """Name the option in an error about a field: ``--importance must be in [0, 1]``."""
     name, must, rest = message.partition(" must ")
-    return f"{called(name) or name}{must}{rest}" if name.isidentifier() else message
+    return f"{flag_of(name) or name}{must}{rest}" if name.isidentifier() else message
 
 
 def _nobody(home: fr.FamilyRecall, person_id: str | None) -> str:
     people = home.people.all()
     if not people:
         return f"no person {person_id!r}; nobody lives here yet: family-recall people add ID"
-    close = similar(person_id or "", names_of(people))
-    meant = f". Did you mean {close}?" if close else ""
+    close = closest_name(person_id or "", names_of(people))
+    hint = f". Did you mean {close}?" if close else ""
     here = ", ".join(person.person_id for person in people)
-    return f"no person {person_id!r}; people here: {here}{meant}"
+    return f"no person {person_id!r}; people here: {here}{hint}"
 
 
 def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
@@ -246,7 +246,7 @@ def names_of(people: Iterable[fr.Person]) -> dict[str, str]:
     }
 
 
-def similar(word: str, names: Mapping[str, str]) -> str | None:
+def closest_name(word: str, names: Mapping[str, str]) -> str | None:
     """Return the value of the name closest to a word; None where none is close."""
     close = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=_SIMILARITY)
     return names[close[0]] if close else None
@@ -255,9 +255,9 @@ def similar(word: str, names: Mapping[str, str]) -> str | None:
 def _no_space(home: fr.FamilyRecall, space_id: str | None, person_id: str | None) -> str:
     spaces = [space.space_id for space in home.spaces.all(person_id)]
     close = difflib.get_close_matches(space_id or "", spaces, n=1)
-    meant = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
-    whose = "" if person_id is None else f" for {person_id}"
-    return f"no space {space_id!r}{whose}; spaces: {', '.join(spaces) or 'none yet'}{meant}"
+    hint = f". Did you mean {close[0]}?" if close else "; to add it: family-recall spaces add"
+    owner = "" if person_id is None else f" for {person_id}"
+    return f"no space {space_id!r}{owner}; spaces: {', '.join(spaces) or 'none yet'}{hint}"
 
 
 def key() -> str | bytes | None:

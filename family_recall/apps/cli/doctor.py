@@ -37,19 +37,6 @@ _STORED, _QUESTION = "The spare key is under the blue pot", "Where is the spare 
 _SPACE = "shared:doctor"
 _PLENTY_MS = 60_000.0
 
-_REBUILD = "family-recall doctor --db {path} --repair rebuilds it from the texts"
-_RESET = (
-    "family-recall doctor --db {path} --repair replaces them by what is used in their place; "
-    "then set them again, or family-recall restore BACKUP --db {path}"
-)
-_REWRITE = (
-    "family-recall doctor --db {path} --repair rewrites the file from its texts; "
-    "or family-recall restore BACKUP --db {path}"
-)
-_LEAVE_OUT = (
-    "family-recall doctor --db {path} --repair leaves them out, and keeps this file; "
-    "store them again, or family-recall restore BACKUP --db {path}"
-)
 _MODELS = "family-recall models verify; then fetch or import the model again, or reinstall"
 
 
@@ -138,8 +125,8 @@ def _versions() -> Iterator[Check]:
         if version is None and name == "sqlite-vec":
             yield Check(name, "vectors are in a plain table")
         elif version is None:
-            of = name if name in {"numpy", "tokenizers"} else _WHOLE
-            yield Check(name, "not installed", f"pip install --force-reinstall {of}")
+            package = name if name in {"numpy", "tokenizers"} else _WHOLE
+            yield Check(name, "not installed", f"pip install --force-reinstall {package}")
         else:
             yield Check(name, version)
     yield Check("graph engine", graph_engine())
@@ -223,10 +210,10 @@ def _round_trip(key: Secret | None, models: Path | None) -> Check:
 def _unfinished(folders: Collection[Path]) -> Check:
     """Remove unfinished files, which may hold memories in plain text."""
     removed = [file for folder in sorted(folders) for file in remove_leftovers(folder)]
-    stuck = [file for folder in sorted(folders) for file in leftovers(folder)]
+    locked = [file for folder in sorted(folders) for file in leftovers(folder)]
     remarks = [f"{file}: left by a command that was killed; removed" for file in removed]
-    remarks += [f"{file}: left by a command that was killed; cannot be removed" for file in stuck]
-    fix = f"delete {', '.join(map(str, stuck))}" if stuck else None
+    remarks += [f"{file}: left by a command that was killed; cannot be removed" for file in locked]
+    fix = f"delete {', '.join(map(str, locked))}" if locked else None
     return Check("unfinished files", "; ".join(remarks) or "none", fix)
 
 
@@ -247,7 +234,7 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         yield Check("file", str(error), "give its key with --key-file")
         return
     except FamilyRecallError as error:
-        yield Check("file", str(error), _way_out(_REWRITE, path))
+        yield Check("file", str(error), _fix(path))
         return
     if stats:
         yield Check("file", f"{stats['memories']:,} memories, {stats['bytes']:,} bytes")
@@ -255,22 +242,24 @@ def _file(path: Path, key: Secret | None, models: Path | None) -> Iterator[Check
         if finding.problem is None:
             yield Check(finding.what, "as it should be")
         else:
-            yield Check(finding.what, finding.problem, _way_out(_fix(finding), path))
-    waiting = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
-    yield Check("pending vectors", waiting or "none")
+            yield Check(finding.what, finding.problem, _fix(path, finding))
+    pending_list = ", ".join(f"{n:,} of {name}" for name, n in pending.items() if n)
+    yield Check("pending vectors", pending_list or "none")
 
 
-def _fix(finding: Finding) -> str:
-    if finding.values:
-        return _RESET
-    if finding.derived:
-        return _REBUILD
-    return _LEAVE_OUT if finding.what == CHECKSUMS else _REWRITE
-
-
-def _way_out(fix: str, path: Path) -> str:
-    """Return a fix for a file; where file or folder is read-only, say so first."""
-    fix, folder = fix.format(path=path), path.resolve().parent
+def _fix(path: Path, finding: Finding | None = None) -> str:
+    """Return the command that repairs a file; if file or folder is read-only, say so first."""
+    restore = f"or family-recall restore BACKUP --db {path}"
+    if finding is not None and finding.values:
+        effect = f"replaces them by what is used in their place; then set them again, {restore}"
+    elif finding is not None and finding.derived:
+        effect = "rebuilds it from the texts"
+    elif finding is not None and finding.what == CHECKSUMS:
+        effect = f"leaves them out, and keeps this file; store them again, {restore}"
+    else:
+        effect = f"rewrites the file from its texts; {restore}"
+    fix = f"family-recall doctor --db {path} --repair {effect}"
+    folder = path.resolve().parent
     read_only = [str(place) for place in (folder, path) if not os.access(place, os.W_OK)]
     if not read_only:
         return fix

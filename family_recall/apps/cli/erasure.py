@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import family_recall as fr
-from family_recall.apps.cli.command import DocumentedGroup, household_command, names_of, similar
+from family_recall.apps.cli.command import (
+    DocumentedGroup,
+    closest_name,
+    household_command,
+    names_of,
+)
 from family_recall.apps.cli.options import field_option, option
 from family_recall.apps.cli.output import Output, counted
 from family_recall.apps.cli.settings import person_option
@@ -90,11 +95,11 @@ def forget(
     output = receipt_output(home, receipt)
     if selection.about is None:
         return output
-    still = (
+    reminder = (
         f"{selection.about} is still one of the people here; to remove them: family-recall people "
         f"remove {selection.about} --said forget"
     )
-    return Output(output.record, [*output.lines, still])
+    return Output(output.record, [*output.lines, reminder])
 
 
 @household_command()
@@ -199,9 +204,9 @@ def _check_people(home: fr.FamilyRecall, *people: str | None) -> None:
     names = names_of(home.people.all())
     for name in people:
         if name is not None and name.casefold() not in names:
-            close = similar(name, names)
-            meant = f". Did you mean {close}?" if close else ""
-            raise click.ClickException(f"nothing of {name!r}, and nobody here is called so{meant}")
+            close = closest_name(name, names)
+            hint = f". Did you mean {close}?" if close else ""
+            raise click.ClickException(f"nothing of {name!r}, and nobody here is called so{hint}")
 
 
 def _rules_output(home: fr.FamilyRecall) -> Output:

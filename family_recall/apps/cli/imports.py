@@ -435,7 +435,7 @@ def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for line_no, row in rows:
         cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
         where = f"{path}:{line_no}"
-        yield line_no, {name: tables.typed(name, cell, where) for name, cell in cells.items()}
+        yield line_no, {name: tables.parse_cell(name, cell, where) for name, cell in cells.items()}
 
 
 def _delimiter(path: Path) -> str:

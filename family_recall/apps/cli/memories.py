@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 import family_recall as fr
-from family_recall.apps.cli.command import household_command, names_of, similar
+from family_recall.apps.cli.command import closest_name, household_command, names_of
 from family_recall.apps.cli.options import field_option, field_options, option
 from family_recall.apps.cli.output import Output
 from family_recall.apps.cli.settings import person_option, setting_option, storage_space_option
@@ -112,10 +112,10 @@ def _author(home: fr.FamilyRecall, author: str) -> str:
     names = names_of(home.people.all())
     if author.casefold() in names:
         return names[author.casefold()]
-    close = similar(author, names)
-    meant = f"Did you mean {close}? " if close else ""
+    close = closest_name(author, names)
+    hint = f"Did you mean {close}? " if close else ""
     raise click.ClickException(
-        f"nobody here is called {author!r}; nothing was stored. {meant}"
+        f"nobody here is called {author!r}; nothing was stored. {hint}"
         "To store the name as it was heard: --heard"
     )
 
@@ -233,7 +233,7 @@ def _check_names(home: fr.FamilyRecall, *names: str) -> None:
     for relation in home.relations.all():
         known |= {end.casefold(): end for end in (relation.subject, relation.object)}
     for name in names:
-        close = None if name.casefold() in known else similar(name, known)
+        close = None if name.casefold() in known else closest_name(name, known)
         if close is not None:
             raise click.ClickException(
                 f"nobody and nothing here is called {name!r}; nothing was stored. Did you mean "

@@ -34,7 +34,7 @@ FLAGS = {
 """Flags that differ from the name of their field."""
 
 
-class InWords(str):
+class MomentInWords(str):
     """A moment in words, such as *yesterday*; the household's place is needed to read it."""
 
     __slots__ = ()
@@ -59,18 +59,18 @@ class InWords(str):
             raise click.BadParameter(
                 f"{str(self)!r} is no moment; write an ISO day or moment such as 2026-03-01T18:30, "
                 "or words such as 'yesterday' or 'last Tuesday at 6 pm'",
-                param_hint=called(name),
+                param_hint=flag_of(name),
             )
         start, end = span.start, span.end
         if name == "expires" and end is not None and end <= now:
             over = f"{str(self)!r} is over; write a day to come, such as 'friday'"
-            raise click.BadParameter(over, param_hint=called(name))
+            raise click.BadParameter(over, param_hint=flag_of(name))
         if end is None or end - start > dt.timedelta(hours=12):
             return start
         return start + (end - start) / 2
 
 
-def called(name: str) -> str | None:
+def flag_of(name: str) -> str | None:
     """Return the running command's flag or metavar for a parameter; None for an unknown one."""
     for parameter in click.get_current_context().command.params:
         if parameter.name == name:
@@ -79,18 +79,18 @@ def called(name: str) -> str | None:
     return None
 
 
-def moment(value: str) -> dt.datetime | InWords:
+def moment(value: str) -> dt.datetime | MomentInWords:
     """Read an ISO 8601 day or moment; keep anything else as words."""
     try:
         return dt.datetime.fromisoformat(value)
     except ValueError:
-        return InWords(value)
+        return MomentInWords(value)
 
 
-def in_place(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
+def read_moments(options: dict[str, Any], zone: dt.tzinfo, region: Region) -> dict[str, Any]:
     """Return a command's options with moments in words read in the household's place."""
     return {
-        name: value.moment(zone, region, name=name) if isinstance(value, InWords) else value
+        name: value.moment(zone, region, name=name) if isinstance(value, MomentInWords) else value
         for name, value in options.items()
     }
 
@@ -116,7 +116,7 @@ def option(
     *,
     name: str | None = None,
     absent: str | None = None,
-    **about: Any,
+    **attrs: Any,
 ) -> Callable[[_F], _F]:
     """Return an option with a value; its help ends with the default.
 
@@ -126,19 +126,19 @@ def option(
         help_text: The help without the default.
         name: The function's argument; by default made from the flag.
         absent: The effect of leaving the option out, in words; by default ``default``.
-        about: Other arguments of ``click.option``.
+        attrs: Other arguments of ``click.option``.
     """
-    default = about.get("default")
+    default = attrs.get("default")
     if absent is None and default is not None:
         absent = f"{default:g}" if isinstance(default, float) else str(default)
-    again = "; repeat" if about.get("multiple") else ""
-    without = f" (default: {absent})" if absent else ""
+    repeat = "; repeat" if attrs.get("multiple") else ""
+    default_text = f" (default: {absent})" if absent else ""
     if isinstance(metavar, str):
-        about = {"type": _TYPES.get(metavar, str), "metavar": metavar, **about}
+        attrs = {"type": _TYPES.get(metavar, str), "metavar": metavar, **attrs}
     else:
-        about["type"] = click.Choice(metavar)
+        attrs["type"] = click.Choice(metavar)
     names = [*flags.split(", "), *([name] if name else [])]
-    return click.option(*names, help=f"{help_text}{again}{without}", **about)
+    return click.option(*names, help=f"{help_text}{repeat}{default_text}", **attrs)
 
 
 def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _F]:
@@ -151,16 +151,16 @@ def field_option(spec: FieldSpec, absent: str | None = None) -> Callable[[_F], _
         default = "yes" if spec.default else "no"
         help_text = f"{spec.help} (default: {default})"
         return click.option(flag, spec.name, is_flag=True, default=spec.default, help=help_text)
-    about: dict[str, Any] = {
+    attrs: dict[str, Any] = {
         "shell_complete": lambda *call: [c for c in spec.choices if c.startswith(call[-1])]
     }
     if spec.type == "texts":
-        about["multiple"] = True
+        attrs["multiple"] = True
     elif absent is None and spec.default is not None:
-        about["default"] = spec.default
+        attrs["default"] = spec.default
     else:
         absent = absent or spec.absent
-    return option(flag, _metavar(spec), spec.sentence(), name=spec.name, absent=absent, **about)
+    return option(flag, _metavar(spec), spec.sentence(), name=spec.name, absent=absent, **attrs)
 
 
 def field_options(specs: Iterable[FieldSpec], absent: str | None = None) -> Callable[[_F], _F]:

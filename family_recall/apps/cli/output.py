@@ -73,10 +73,10 @@ def console(*, stderr: bool = False) -> Console:
 
     # With NO_COLOR set, rich leaves out colours but keeps bold.
     styles: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
-    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False, color_system=styles)
-    if not made.is_terminal:
-        made.width = PIPE_WIDTH
-    return made
+    result = Console(stderr=stderr, highlight=False, markup=False, emoji=False, color_system=styles)
+    if not result.is_terminal:
+        result.width = PIPE_WIDTH
+    return result
 
 
 def print_line(out: Console, text: str, style: str = "") -> None:
@@ -90,15 +90,15 @@ def print_lines(out: Console, lines: Iterable[Styled]) -> None:
         out.print(one_line(text), style=style or None, soft_wrap=True)
 
 
-def table(first: str, *names: str, numbers: bool = True, **about: Any) -> Table:
+def table(first: str, *names: str, numbers: bool = True, **attrs: Any) -> Table:
     """Return an empty table without borders; ``numbers`` aligns all but the first column right."""
     from rich.table import Table  # noqa: PLC0415 -- help needs no tables
 
-    made = Table(box=None, pad_edge=False, **{"header_style": "bold", **about})
-    made.add_column(first, no_wrap=numbers)
+    result = Table(box=None, pad_edge=False, **{"header_style": "bold", **attrs})
+    result.add_column(first, no_wrap=numbers)
     for name in names:
-        made.add_column(name, justify="right" if numbers else "left", no_wrap=numbers)
-    return made
+        result.add_column(name, justify="right" if numbers else "left", no_wrap=numbers)
+    return result
 
 
 def json_text(record: Any) -> str:

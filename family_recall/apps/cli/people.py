@@ -203,7 +203,7 @@ def guardian(home: fr.FamilyRecall, person_id: str, child_id: str, remove: bool)
 
 
 def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -> fr.Person:
-    """Return the person of ID or ID=NAME; ``name`` replaces NAME."""
+    """Return the person of ``ID`` or ``ID=NAME``; ``name`` replaces NAME."""
     person_id, _, spec_name = spec.partition("=")
     if not person_id.strip():
         raise click.BadParameter(f"expected an id, such as mia or mia=Mia, got {spec!r}")

@@ -113,11 +113,11 @@ class SettingOption(click.Option):
         return f"{super().get_error_hint(ctx)}, {setting.variable} or {setting.name} as configured"
 
 
-def setting_option(name: str, *flags: str, **about: Any) -> Callable[[_F], _F]:
+def setting_option(name: str, *flags: str, **attrs: Any) -> Callable[[_F], _F]:
     """Return the option of a setting; ``flags`` replace the setting's own."""
     setting = SETTINGS[name]
-    about = {"type": _TYPES[setting.kind], "metavar": METAVARS[setting.kind], **about}
-    return click.option(*(flags or (setting.flag, name)), cls=SettingOption, setting=name, **about)
+    attrs = {"type": _TYPES[setting.kind], "metavar": METAVARS[setting.kind], **attrs}
+    return click.option(*(flags or (setting.flag, name)), cls=SettingOption, setting=name, **attrs)
 
 
 _DB_HELP = "the household's file (default: FAMILY_RECALL_DB, or as configured)"
@@ -135,11 +135,11 @@ def space_option(
     help_text: str = CONTEXT_FIELDS["space_id"].help,
     *,
     default_text: str = CONTEXT_FIELDS["space_id"].absent,
-    **about: Any,
+    **attrs: Any,
 ) -> Callable[[_F], _F]:
     """Return the option of the space."""
     help_text = f"{help_text} (default: as configured, or {default_text})"
-    return setting_option("space", "--space", "space_id", help=help_text, **about)
+    return setting_option("space", "--space", "space_id", help=help_text, **attrs)
 
 
 storage_space_option = space_option(

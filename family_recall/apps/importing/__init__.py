@@ -61,7 +61,8 @@ def format_of(path: Path) -> Format | None:
             head = file.read(4096)
     except (OSError, ValueError):
         return None
-    text = _decoded_head(head).lstrip("\ufeff \r\n")
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = head.decode(encoding, "ignore").lstrip("\ufeff \r\n")
     if text.startswith("From "):
         return "mbox"
     if text.upper().startswith("BEGIN:VCALENDAR"):
@@ -117,9 +118,3 @@ def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:
         else:
             seen.add(key)
             yield dataclasses.replace(draft, key=key)
-
-
-def _decoded_head(head: bytes) -> str:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return head.decode("utf-16", "ignore")
-    return head.decode("utf-8", "ignore")

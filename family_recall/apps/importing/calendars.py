@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from family_recall.apps.importing.dates import plausible
+from family_recall.apps.importing.dates import is_plausible
 from family_recall.apps.importing.drafts import (
     Draft,
     LeftOut,
@@ -164,7 +164,7 @@ def _draft(key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = "") ->
     if not title:
         return LeftOut(where, NO_TITLE)
     start = _date(event, "DTSTART")
-    if start is None or not plausible(start):
+    if start is None or not is_plausible(start):
         return LeftOut(where, NO_DATE)
     end = _end_of(event, start)
     when = when_in_words(start, end, zone)

@@ -141,7 +141,7 @@ def moments_of(texts: Sequence[tuple[str, str]], settings: ReadSettings) -> list
     return [next(resolved) if isinstance(moment, NumericMoment) else moment for moment in moments]
 
 
-def plausible(moment: dt.datetime | dt.date) -> bool:
+def is_plausible(moment: dt.datetime | dt.date) -> bool:
     """Whether a moment lies in a year of a family's life."""
     return EARLIEST_YEAR <= moment.year <= LATEST_YEAR
 

@@ -16,7 +16,7 @@ from email.message import Message
 from pathlib import Path
 from typing import cast
 
-from family_recall.apps.importing.dates import plausible
+from family_recall.apps.importing.dates import is_plausible
 from family_recall.apps.importing.drafts import (
     ContentKeys,
     Draft,
@@ -117,7 +117,7 @@ def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Dr
         sent = _sent_at(message)
         if (
             sent is None
-            or not plausible(sent)
+            or not is_plausible(sent)
             or sent.replace(tzinfo=sent.tzinfo or settings.zone) > latest
         ):
             yield LeftOut(where, NO_DATE)
@@ -153,7 +153,7 @@ def own_words(body: str) -> str:
     >>> own_words("At seven.\n\nOn Friday, Tom wrote:\n> When?\n-- \nAnna")
     'At seven.'
     """
-    written: list[str] = []
+    kept_lines: list[str] = []
     lines = body.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for at, line in enumerate(lines):
         if line.startswith(">From "):  # a mailbox's escape of a line that begins with From
@@ -167,12 +167,14 @@ def own_words(body: str) -> str:
             break
         if line.startswith(">"):
             if at == 0 or not lines[at - 1].startswith(">"):
-                _drop_attribution(written)
+                _drop_attribution(kept_lines)
             continue
-        written.append(line.rstrip())
-    while written and (not written[-1].strip(" _") or _DEVICE.fullmatch(written[-1].strip())):
-        written.pop()
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(written)).strip()
+        kept_lines.append(line.rstrip())
+    while kept_lines and (
+        not kept_lines[-1].strip(" _") or _DEVICE.fullmatch(kept_lines[-1].strip())
+    ):
+        kept_lines.pop()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept_lines)).strip()
 
 
 def _drop_attribution(lines: list[str]) -> None:

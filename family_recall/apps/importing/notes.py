@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from family_recall.apps.importing.dates import moments_of, plausible
+from family_recall.apps.importing.dates import is_plausible, moments_of
 from family_recall.apps.importing.drafts import (
     Draft,
     LeftOut,
@@ -61,7 +61,7 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     title = _word(front_matter.get("title")) or heading or Path(key).stem
     fields: dict[str, object] = {"title": title, "labels": _labels(front_matter)}
     day = _date(front_matter, text, key, name, settings)
-    if day is not None and not plausible(day):
+    if day is not None and not is_plausible(day):
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
         fields["occurred_at"] = day

@@ -7,7 +7,7 @@ import datetime as dt
 import io
 from collections.abc import Iterator, Mapping, Sequence
 
-from family_recall.apps.importing.dates import moments_of, plausible
+from family_recall.apps.importing.dates import is_plausible, moments_of
 from family_recall.apps.importing.drafts import (
     ContentKeys,
     Draft,
@@ -129,18 +129,18 @@ def _drafts(
             continue
         fields: dict[str, object] = {}
         for field, cell in row.items():
-            if field in row_moments and not plausible(row_moments[field]):
+            if field in row_moments and not is_plausible(row_moments[field]):
                 yield LeftOut(where, NO_DATE)
             elif field in row_moments:
                 fields[field] = row_moments[field]
             elif cell and field not in {"text", "author", ID}:
-                fields[field] = typed(field, cell, where)
+                fields[field] = parse_cell(field, cell, where)
         author = row.get("author", "")
         key = row.get(ID) or keys.key(*(f"{f}={c}" for f, c in sorted(row.items())))
         yield Draft(key, where, row["text"], (author,) if author else (), fields)
 
 
-def typed(name: str, cell: str, where: str) -> object:
+def parse_cell(name: str, cell: str, where: str) -> object:
     """Return a cell as its field's value; lists are split at semicolons."""
     spec = MEMORY_FIELDS.get(name)
     if spec is not None and spec.type == "texts":

@@ -62,7 +62,7 @@ class _Message:
     line_no: int
     moment: NumericMoment
     rest: str
-    more: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
 
 
 def is_whatsapp_chat(text: str) -> bool:
@@ -98,7 +98,7 @@ def _messages(text: str, name: str) -> list[_Message]:
         if match and moment:
             messages.append(_Message(line_no, moment, match["rest"]))
         elif messages:
-            messages[-1].more.append(line)
+            messages[-1].lines.append(line)
     return messages
 
 
@@ -115,7 +115,7 @@ def _drafts(
         if match is None or not author or _SYSTEM_LINE.search(author):
             yield LeftOut(where, SYSTEM)
             continue
-        text, reason = _text([match["text"] or "", *message.more])
+        text, reason = _text([match["text"] or "", *message.lines])
         if not text:
             yield LeftOut(where, reason)
             continue

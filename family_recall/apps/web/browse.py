@@ -23,7 +23,7 @@ FILTERS = ("space", "kind", "author", "first", "last")
 """Names of the filter parameters."""
 
 
-def narrowed(
+def filtered_context(
     reader: Reader, params: QueryParams, spaces: Mapping[str, AccessibleSpace]
 ) -> RecallContext:
     """Return the reader's context with the space, kind and author of a link."""
@@ -41,7 +41,7 @@ def narrowed(
     )
 
 
-def days_of(params: QueryParams) -> tuple[dt.date | None, dt.date | None]:
+def day_range(params: QueryParams) -> tuple[dt.date | None, dt.date | None]:
     """Return the first and the last day of a link, both included."""
     first, last = (_day(param(params, name)) for name in FILTERS[3:])
     if first and last and last < first:
@@ -76,9 +76,9 @@ _MAX_OPEN_MONTHS = 18
 def browse_page(reader: Reader, params: QueryParams) -> Page:
     """List the memories that match the filters, the newest first."""
     spaces, offset = reader.spaces(), _offset(param(params, "at"))
-    first, last = days_of(params)
+    first, last = day_range(params)
     listing = reader.home.memories.page(
-        narrowed(reader, params, spaces),
+        filtered_context(reader, params, spaces),
         about=param(params, "about") or None,
         first=first,
         last=last,
@@ -196,8 +196,8 @@ def _context(
         raise InvalidRequestError(
             f"a question has at most {MAX_QUESTION_CHARS:,} characters, got {len(question):,}"
         )
-    ctx = narrowed(reader, params, spaces)
-    first, last = days_of(params)
+    ctx = filtered_context(reader, params, spaces)
+    first, last = day_range(params)
     end = last + dt.timedelta(days=1) if last and last < _LAST_DAY else None
     after, before = (
         None if day is None else dt.datetime.combine(day, dt.time()) for day in (first, end)

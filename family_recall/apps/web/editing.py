@@ -46,36 +46,36 @@ def add_page(reader: Reader, params: QueryParams) -> Page:
 
 def add(reader: Reader, _: QueryParams, form: QueryParams) -> Page | str:
     """Store a memory; return the form with an error where that fails."""
-    typed = {
+    values = {
         "text": form.get("text", "").replace("\r\n", "\n").strip(),
         "space_id": param(form, "space_id"),
         "occurred_at": param(form, "occurred_at"),
     }
     now = reader.ctx.now or dt.datetime.now(dt.UTC)
     try:
-        if not typed["text"]:
+        if not values["text"]:
             raise InvalidMemoryError("please write what is to be remembered")
         memory = Memory(
-            typed["text"],
-            typed["space_id"],
+            values["text"],
+            values["space_id"],
             author=reader.person_id,
-            occurred_at=parse_moment(typed["occurred_at"] or None, "occurred_at") or now,
+            occurred_at=parse_moment(values["occurred_at"] or None, "occurred_at") or now,
         )
         stored, change = reader.changes.add(memory)
     except (FamilyRecallError, ValueError) as error:
-        return _add_form(reader, typed, f"Nothing was added: {error}")
+        return _add_form(reader, values, f"Nothing was added: {error}")
     detail = reader.home.memories.get(stored.doc_id, reader.ctx, space_id=memory.space_id)
     text = "Added." if change else "You had added just that before; here it is."
     return reader.note(text, memory_link(detail.current.memory), change, back="/")
 
 
-def _add_form(reader: Reader, typed: Mapping[str, str], error: str = "") -> Page:
+def _add_form(reader: Reader, values: Mapping[str, str], error: str = "") -> Page:
     spaces = [accessible.space for accessible in reader.spaces().values()]
     shared = [space.space_id for space in spaces if space.kind != "private"]
     names = {space.space_id: space.name for space in spaces}
     default = reader.ctx.space_id or next(iter([*shared, *names]), "")
     view = {
-        "typed": {**typed, "space_id": typed["space_id"] or default},
+        "typed": {**values, "space_id": values["space_id"] or default},
         "spaces": names,
         "text_field": MEMORY_FIELDS["text"],
         "error": error,
@@ -94,16 +94,17 @@ _CHANGED_MEANWHILE = (
 def correct_page(reader: Reader, params: QueryParams) -> Page:
     """Show the form that corrects a memory."""
     detail = find_editable(reader, params)
-    space = _space(reader, detail)
+    space = reader.spaces()[detail.current.memory.space_id]
     return _correct_form(detail, space, _form_values(detail.current, space))
 
 
 def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | str:
     """Store a new version; a field that was sent as shown stays unchanged."""
     detail = find_editable(reader, params)
-    memory, space = detail.current.memory, _space(reader, detail)
+    memory = detail.current.memory
+    space = reader.spaces()[memory.space_id]
     shown = _form_values(detail.current, space)
-    typed = {
+    values = {
         name: _normalized(MEMORY_FIELDS[name], form.get(name, value))
         for name, value in shown.items()
     }
@@ -112,18 +113,14 @@ def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | st
             str(memory.doc_id),
             space_id=memory.space_id,
             recorded_at=parse_moment(param(params, "seen"), "seen"),
-            **dict(_changed(shown, typed)),
+            **dict(_changed(shown, values)),
         )
     except ConflictError:
-        return _correct_form(detail, space, typed, _CHANGED_MEANWHILE)
+        return _correct_form(detail, space, values, _CHANGED_MEANWHILE)
     except (FamilyRecallError, ValueError) as error:
-        return _correct_form(detail, space, typed, f"Nothing was changed: {error}")
+        return _correct_form(detail, space, values, f"Nothing was changed: {error}")
     text = "Corrected. What it said before is kept as an earlier version."
     return reader.note(text if change else "Nothing was changed.", memory_link(memory), change)
-
-
-def _space(reader: Reader, detail: MemoryDetail) -> AccessibleSpace:
-    return reader.spaces()[detail.current.memory.space_id]
 
 
 def _correct_form(
@@ -147,9 +144,9 @@ def _correct_form(
     return Page("correct.jinja", view, status=422 if error else 200)
 
 
-def _changed(shown: Mapping[str, str], typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _changed(shown: Mapping[str, str], values: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     """Yield the fields whose parsed value changed; a browser may rewrite a text."""
-    for name, text in typed.items():
+    for name, text in values.items():
         spec = MEMORY_FIELDS[name]
         if text != shown[name]:
             value = _parsed(spec, text)

@@ -143,7 +143,7 @@ def earlier_versions(detail: MemoryDetail) -> list[dict[str, Any]]:
     return [
         {
             "version": older,
-            "pieces": list(_compared(older.memory.text, newer.memory.text)),
+            "pieces": list(_diff(older.memory.text, newer.memory.text)),
             "changes": list(_changes(older.memory, newer.memory)),
         }
         for newer, older in itertools.pairwise([detail.current, *detail.earlier])
@@ -163,7 +163,7 @@ def _value_text(value: object) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def _compared(before: str, after: str) -> Iterator[tuple[str, str]]:
+def _diff(before: str, after: str) -> Iterator[tuple[str, str]]:
     """Yield the pieces of a text, compared with the next version's."""
     removed, added = before.split(" "), after.split(" ")
     if before == after or max(len(removed), len(added)) > _MAX_COMPARED_WORDS:

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from family_recall.apps.cli import main
-from family_recall.apps.cli.options import FLAGS, InWords, field_options
+from family_recall.apps.cli.options import FLAGS, MomentInWords, field_options
 from family_recall.apps.cli.recall import BY_SETTING
 from family_recall.types import FIXED, Region
 from family_recall.types.fields import FieldSpec
@@ -73,7 +73,7 @@ def test_a_weekday_ahead_is_the_coming_one_on_any_day(words: str, day: int, hour
     now = dt.datetime(2026, 11, day, hour, tzinfo=dt.UTC)
     coming = dt.datetime(2026, 11, 27) if day < 27 else dt.datetime(2026, 12, 4)  # noqa: DTZ001
 
-    moment = InWords(words).moment(dt.UTC, Region(), name="expires", now=now)
+    moment = MomentInWords(words).moment(dt.UTC, Region(), name="expires", now=now)
 
     assert moment.replace(tzinfo=None) == coming
 
@@ -85,4 +85,4 @@ def test_an_hour_ahead_is_today_until_it_is_over(hour: int, day: int) -> None:
     coming = dt.datetime(2026, 11, 1, 18, tzinfo=dt.UTC) + dt.timedelta(days=day - 1)
 
     for words in ("Friday at 6 pm", "on friday at 18:00"):
-        assert InWords(words).moment(dt.UTC, Region(), name="valid_until", now=now) == coming
+        assert MomentInWords(words).moment(dt.UTC, Region(), name="valid_until", now=now) == coming
