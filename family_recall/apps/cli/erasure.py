@@ -115,7 +115,7 @@ def undo(home: fr.FamilyRecall, receipt_id: str, person_id: str) -> Output:
       family-recall forgotten
     """
     n = home.erasure.undo(receipt_id, person_id=person_id)
-    return Output({"undone": receipt_id, "memories": n}, [f"restored: {_memories(n)}"])
+    return Output({"undone": receipt_id, "memories": n}, [f"restored: {counted(n, 'memory')}"])
 
 
 @household_command()
@@ -234,10 +234,10 @@ def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[s
     if not plan.doc_ids:
         yield "nothing would be forgotten: nothing that you can see matches what was asked"
         if plan.held_back:
-            yield f"{_memories(plan.held_back)} may be forgotten only by others"
+            yield f"{counted(plan.held_back, 'memory')} may be forgotten only by others"
         return
     versions = f" ({plan.n_versions} versions)" if plan.n_versions > len(plan.doc_ids) else ""
-    yield f"would forget {_memories(len(plan.doc_ids))}{versions}"
+    yield f"would forget {counted(len(plan.doc_ids), 'memory')}{versions}"
     for space_id, n in plan.by_space.items():
         yield f"  {space_id}: {n}"
     for example in plan.examples:
@@ -245,9 +245,9 @@ def plan_lines(plan: fr.ForgetPlan, known: ShortIds | None = None) -> Iterator[s
         text = shortened(f"{author}{example.text}", _EXAMPLE_CHARS)
         yield f"  {known.short(example.doc_id) if known else example.doc_id}  {text}"
     if plan.neighbours:
-        yield f"{_memories(plan.neighbours)} would lose it from the session context"
+        yield f"{counted(plan.neighbours, 'memory')} would lose it from the session context"
     if plan.held_back:
-        yield f"{_memories(plan.held_back)} more may be forgotten only by others"
+        yield f"{counted(plan.held_back, 'memory')} more may be forgotten only by others"
     yield f"token: {plan.token}"
 
 
@@ -266,13 +266,9 @@ def receipt_output(home: fr.FamilyRecall, receipt: fr.Receipt) -> Output:
 def receipt_lines(receipt: fr.Receipt) -> Iterator[str]:
     """Yield a receipt as text."""
     person = receipt.person_id or "the household"
-    n = _memories(receipt.counts["memories"])
+    n = counted(receipt.counts["memories"], "memory")
     yield f"{receipt.receipt_id}: {n} forgotten by {person}, {receipt.at}"
     counts = ", ".join(f"{table} {n}" for table, n in receipt.counts.items() if table != "memories")
     yield f"  chosen by {', '.join(receipt.chosen_by)}; rows: {counts or 'none'}"
     if receipt.undo_until is not None:
         yield f"  in the trash until {receipt.undo_until}: family-recall undo {receipt.receipt_id}"
-
-
-def _memories(n: int) -> str:
-    return counted(n, "memory", "memories")

@@ -341,7 +341,7 @@ def _import_memories(
             with contextlib.suppress(ModelError):  # also the vectors of an interrupted import
                 home.flush(progress=lambda done: show("embedding", done, max(done, total)))
         except DatasetError as error:
-            before = counted(store(), "memory", "memories")
+            before = counted(store(), "memory")
             raise DatasetError(f"{error}; {before} before it stored") from error
     parts = [f"{n:,} {outcome}" for outcome, n in counts.items() if n]
     return Output(counts, [", ".join(parts) or "0 created"])
@@ -356,7 +356,7 @@ def _check_lines(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Outpu
         if n < _N_EXAMPLES:
             examples.append(f"  {_example(memory)}")
         n += 1
-    would = f"would read {counted(n, 'memory', 'memories')}; nothing was stored"
+    would = f"would read {counted(n, 'memory')}; nothing was stored"
     return Output({"dry_run": True, "read": n, "files": []}, [would, *examples])
 
 
@@ -455,7 +455,7 @@ def sources(home: fr.FamilyRecall) -> Output:
         n, n_withdrawn = count.n_memories, count.n_withdrawn
         records.append({"source": count.source, "memories": n, "withdrawn": n_withdrawn})
         withdrawn = f", {n_withdrawn:,} withdrawn" if n_withdrawn else ""
-        lines.append(f"{count.source}: {counted(n, 'memory', 'memories')}{withdrawn}")
+        lines.append(f"{count.source}: {counted(n, 'memory')}{withdrawn}")
     return Output(records, lines or ["no memory has a source"])
 
 
@@ -473,9 +473,7 @@ def sources_withdraw(home: fr.FamilyRecall, source: str) -> Output:
     n = len(home.sources.keys(source))
     if not home.sources.withdraw(source):
         raise UnknownMemoryError(_unknown(home, source))
-    return Output(
-        {"source": source, "withdrawn": n}, [f"withdrawn: {counted(n, 'memory', 'memories')}"]
-    )
+    return Output({"source": source, "withdrawn": n}, [f"withdrawn: {counted(n, 'memory')}"])
 
 
 @household_command("forget", group=sources)
@@ -496,7 +494,7 @@ def sources_forget(home: fr.FamilyRecall, source: str, yes: bool) -> Output:
     if not yes:
         n = counts[source].n_memories + counts[source].n_withdrawn
         raise click.ClickException(
-            f"nothing was forgotten; to forget {counted(n, 'memory', 'memories')} of {source!r}, "
+            f"nothing was forgotten; to forget {counted(n, 'memory')} of {source!r}, "
             "with their history, add --yes"
         )
     receipt = home.sources.forget(source)

@@ -142,14 +142,14 @@ def unlearn(home: fr.FamilyRecall, person_id: str | None, last: int, everything:
         home.learning.reset(person_id)
         return Output({"taken_back": None, "all": True}, ["nothing is learned any more"])
     n = home.learning.undo(last, person_id=person_id)
-    what = f"undone: {counted(n, 'feedback entry', 'feedback entries')}"
+    what = f"undone: {counted(n, 'feedback entry')}"
     return Output(
         {"taken_back": n, "all": False}, [what if n else "there is no feedback to be undone"]
     )
 
 
 def _learning_lines(learning: Learning) -> Iterator[str]:
-    yield f"{learning.person_id}: {counted(learning.samples, 'feedback entry', 'feedback entries')}"
+    yield f"{learning.person_id}: {counted(learning.samples, 'feedback entry')}"
     for name, (shipped, now) in learning.weights.items():
         if now != shipped:
             yield f"{name:<16} {shipped:7.4f} shipped {now:9.4f} now"

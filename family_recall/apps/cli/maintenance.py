@@ -102,7 +102,7 @@ def backup(home: fr.FamilyRecall, file: Path, force: bool) -> Output:
     with bar("copying") as progress:
         copy = home.maintenance.backup(file, overwrite=force, progress=progress)
     record = {"path": str(copy.path), "bytes": copy.n_bytes, "schema": copy.schema}
-    n = counted(copy.memories, "memory", "memories")
+    n = counted(copy.memories, "memory")
     return Output(
         {**record, "memories": copy.memories},
         [f"{copy.path}: {n}, {copy.n_bytes:,} bytes, checked"],
@@ -133,7 +133,7 @@ def restored_output(restored: Restored, backup_of: str | None = None) -> Output:
     ``backup_of`` is the moment of a fleet's backup.
     """
     as_of = "" if backup_of is None else f", as of {backup_of}"
-    lines = [f"{restored.path}: {counted(restored.memories, 'memory', 'memories')}{as_of}"]
+    lines = [f"{restored.path}: {counted(restored.memories, 'memory')}{as_of}"]
     if restored.kept is not None:
         lines.append(f"the file before is {restored.kept}")
     record = {
@@ -244,7 +244,7 @@ def rebuild(home: fr.FamilyRecall) -> Output:
     n = max(pending.values(), default=0)
     return Output(
         {"memories": total, "pending": pending},
-        [f"rebuilt from {counted(total, 'memory', 'memories')}; {n:,} still without vectors"],
+        [f"rebuilt from {counted(total, 'memory')}; {n:,} still without vectors"],
     )
 
 

@@ -117,9 +117,10 @@ def one_line(text: str) -> str:
     return plain(" ".join(text.splitlines()))
 
 
-def counted(n: int, singular: str, plural: str = "") -> str:
+def counted(n: int, noun: str) -> str:
     """Return a number with its noun, such as ``1 memory`` or ``1,200 memories``."""
-    return f"{n:,} {singular if n == 1 else plural or f'{singular}s'}"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
 
 
 _COLUMNS = ("rank", "text", "said_by", "occurred_at", "confidence", "space_id", "doc_id")

@@ -149,7 +149,7 @@ def people_remove(
     receipt = home.people.remove(person_id, **what, token=token or plan.forgotten.token)
     with contextlib.suppress(ModelError):  # vectors of memories that have another author now
         home.flush()
-    n_said, n_mentioning = _removal_counts(plan)
+    n_said, n_mentioning = counted(plan.n_said, "memory"), counted(plan.n_mentioning, "memory")
     lines = [f"removed {person_id}"]
     if plan.n_said:
         lines.append(f"  {n_said} they said stay")
@@ -163,7 +163,7 @@ def people_remove(
 
 
 def _removal_output(plan: fr.RemovalPlan) -> Output:
-    n_said, n_mentioning = _removal_counts(plan)
+    n_said, n_mentioning = counted(plan.n_said, "memory"), counted(plan.n_mentioning, "memory")
     lines = [f"would remove {plan.person_id}"]
     lines += [f"  and the space {space_id}" for space_id in plan.spaces]
     if plan.n_said:
@@ -174,10 +174,6 @@ def _removal_output(plan: fr.RemovalPlan) -> Output:
         )
     lines += plan_lines(plan.forgotten) if plan.forgotten.doc_ids else ["would forget no memory"]
     return Output(plan.to_json(), lines)
-
-
-def _removal_counts(plan: fr.RemovalPlan) -> list[str]:
-    return [counted(n, "memory", "memories") for n in (plan.n_said, plan.n_mentioning)]
 
 
 @household_command()

@@ -104,10 +104,10 @@ def mcp(
         raise click.UsageError(f"{flags} need --http")
     if address is not None and not hosts:
         raise click.UsageError("--bind needs --allow-host: the name by which others call it")
-    server = import_extra("mcp", "mcp")
+    server, localhost = import_extra("mcp", "mcp"), import_extra("web.localhost", "mcp")
     ctx = fr.RecallContext(**context)
     given_token = read_token(token_file) if http else None
-    token = given_token or server.new_token()
+    token = given_token or localhost.new_token()
 
     def ready(url: str) -> None:
         if token_in_url:
@@ -126,7 +126,7 @@ def mcp(
                 token,
                 PORT if port is None else port,
                 ready,
-                address=address or server.HOST,
+                address=address or localhost.HOST,
                 hosts=hosts,
                 token_in_url=token_in_url,
             )

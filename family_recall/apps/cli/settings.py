@@ -190,21 +190,14 @@ def _named_config(ctx: click.Context) -> str | None:
 
 
 def config_file(ctx: click.Context) -> ConfigFile:
-    """Read the config file once; the user's own may be missing."""
-    key = f"{__name__}.config"
-    if key not in ctx.meta:
-        ctx.meta[key] = _read_config(config_path(ctx), named=_named_config(ctx) is not None)
-    config: ConfigFile = ctx.meta[key]
-    return config
-
-
-def _read_config(path: Path, *, named: bool) -> ConfigFile:
+    """Read the config file; the user's own may be missing."""
+    path = config_path(ctx)
     try:
         record = tomllib.loads(path.read_text(encoding="utf-8"))
         values = {name: _configured(path, name, value) for name, value in record.items()}
         return ConfigFile(path, values, exists=True)
     except FileNotFoundError:
-        if not named:
+        if _named_config(ctx) is None:
             return ConfigFile(path, {}, exists=False)
         problem = f"no such config file; make it, or leave out --config and {CONFIG_VARIABLE}"
     except OSError as error:

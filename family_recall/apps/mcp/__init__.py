@@ -29,19 +29,8 @@ from family_recall import __version__
 from family_recall.api import FamilyRecall
 from family_recall.apps import llm_tools
 from family_recall.apps.web import localhost
-from family_recall.apps.web.localhost import HOST, MIN_TOKEN_CHARS, new_token
 from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.types import RecallContext
-
-__all__ = [
-    "HOST",
-    "MIN_TOKEN_CHARS",
-    "application",
-    "build",
-    "new_token",
-    "serve_http",
-    "serve_stdio",
-]
 
 INSTRUCTIONS = (
     "These tools are the long-term memory of a household, as one person of it may see it. Recall "
@@ -216,7 +205,7 @@ def serve_http(
     port: int,
     ready: Callable[[str], None],
     *,
-    address: str = HOST,
+    address: str = localhost.HOST,
     hosts: Collection[str] = (),
     token_in_url: bool = False,
 ) -> None:

@@ -12,13 +12,7 @@ from starlette.datastructures import QueryParams
 
 from family_recall.apps.web.pages import Page, Reader, link, param
 from family_recall.errors import NotTheirsError
-from family_recall.types import (
-    Filters,
-    Memory,
-    MemoryDetail,
-    RecallContext,
-    Relation,
-)
+from family_recall.types import Filters, Memory, MemoryDetail, RecallContext, Relation
 
 NOT_EDITABLE = "Only the person who said this, or an owner of its space, may edit it."
 MAX_SIMILAR = 4

@@ -13,7 +13,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.apps.mcp import MIN_TOKEN_CHARS, application, build, new_token
+from family_recall.apps.mcp import application, build
+from family_recall.apps.web.localhost import MIN_TOKEN_CHARS, new_token
 from family_recall.errors import InvalidRequestError
 from tests.conftest import NOW, PLENTY_MS
 

@@ -20,7 +20,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from family_recall import FamilyRecall, RecallContext
-from family_recall.apps.mcp import application, build, new_token
+from family_recall.apps.mcp import application, build
 from family_recall.apps.web import localhost
 from tests.conftest import NOW, PLENTY_MS, open_home, remember
 
@@ -40,7 +40,7 @@ class Listening:
     """A server of one person on a port of this machine."""
 
     def __init__(self, home: FamilyRecall, person_id: str, **how: Any) -> None:
-        self.token = new_token()
+        self.token = localhost.new_token()
         ctx = RecallContext(person_id, time_budget_ms=PLENTY_MS, now=NOW)
         addresses: queue.Queue[str] = queue.Queue()
         app = application(build(home, ctx), self.token, **how)
