@@ -43,14 +43,12 @@ class Output:
     Args:
         record: Printed with ``--json``.
         lines: Printed without it.
-        styled: Lines with styles, printed instead of ``lines``.
-        draw: Draws tables or a document on a console instead.
+        draw: Draws styled lines, tables or a document on a console instead.
         failed: Whether the exit code is 1.
     """
 
     record: Any
     lines: Iterable[str] = ()
-    styled: Iterable[Styled] | None = None
     draw: Callable[[Console], None] | None = None
     failed: bool = False
 
@@ -60,8 +58,6 @@ class Output:
             click.echo(json_text(self.record))
         elif self.draw is not None:
             self.draw(console())
-        elif self.styled is not None:
-            print_lines(console(), self.styled)
         else:
             for line in self.lines:
                 click.echo(one_line(line))
@@ -140,7 +136,7 @@ format_option: Callable[[Any], Any] = option(
 def answer_output(answer: Answer, form: str, lines: Iterable[Styled]) -> Output:
     """Return an answer in the format of ``--format``; ``lines`` are its text."""
     if form == "text":
-        return Output(answer.to_json(), styled=lines)
+        return Output(answer.to_json(), draw=lambda out: print_lines(out, lines))
     return Output(answer.to_json(), draw=lambda _: click.echo(formatted(answer, form)))
 
 

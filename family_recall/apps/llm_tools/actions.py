@@ -28,7 +28,7 @@ def recall(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) ->
     filters, changes = {}, {}
     for name, value in arguments.items():
         if name in FILTER_FIELDS:
-            filters[name] = _unless_fixed(name, value, getattr(ctx.filters, name))
+            filters[name] = _filter_value(name, value, getattr(ctx.filters, name))
         elif name in CONTEXT_FIELDS:
             changes[name] = value
     ctx = dataclasses.replace(ctx, **changes, filters=dataclasses.replace(ctx.filters, **filters))
@@ -93,7 +93,7 @@ def remember(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) 
 
 def correct(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> Corrected:
     """Replace the text of a memory; the earlier text is kept as a version."""
-    person_id, doc_id = _speaker(ctx, "correct"), arguments["doc_id"]
+    person_id, doc_id = _require_person(ctx, "correct"), arguments["doc_id"]
     space_id = _space_of(home, ctx, [doc_id]) if ctx.aloud else ctx.space_id
     return home.correct(doc_id, person_id=person_id, space_id=space_id, text=arguments["text"])
 
@@ -113,7 +113,7 @@ def relate(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) ->
 
 def forget(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) -> dict[str, Any]:
     """Plan to forget memories, or forget them with the plan's token."""
-    person_id = _speaker(ctx, "forget")
+    person_id = _require_person(ctx, "forget")
     if ctx.space_id is not None:
         home.understand("", ctx)  # raises where this person may not enter
     space_id = _space_of(home, ctx, arguments["doc_ids"]) if ctx.aloud else ctx.space_id
@@ -144,7 +144,7 @@ def forget(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) ->
     }
 
 
-def _speaker(ctx: RecallContext, act: str) -> str:
+def _require_person(ctx: RecallContext, act: str) -> str:
     """Return the person's id; raise for a stranger, who may change nothing."""
     if ctx.person_id is None:
         raise InvalidRequestError(f"a stranger may not {act}; set person_id to who is speaking")
@@ -153,7 +153,7 @@ def _speaker(ctx: RecallContext, act: str) -> str:
 
 def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
     """Return the space that a model writes to: the context's, else the person's private one."""
-    person_id, space_id = _speaker(ctx, "write"), ctx.space_id
+    person_id, space_id = _require_person(ctx, "write"), ctx.space_id
     if space_id is None:
         private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
         owned = [
@@ -181,7 +181,7 @@ def _space_of(home: FamilyRecall, ctx: RecallContext, doc_ids: Iterable[str]) ->
     return spaces.pop()
 
 
-def _unless_fixed(name: str, value: Any, fixed: Any) -> Any:
+def _filter_value(name: str, value: Any, fixed: Any) -> Any:
     """Return a filter of the model; raise if the program has set it."""
     if value is None or fixed is None:
         return value if fixed is None else fixed

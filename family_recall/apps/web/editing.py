@@ -11,8 +11,8 @@ from starlette.datastructures import QueryParams
 
 from family_recall.apps.reports.templating import printable
 from family_recall.apps.web.memory import (
-    find,
     find_editable,
+    find_memory,
     memory_link,
     relation_params,
     relations_of,
@@ -105,7 +105,7 @@ def correct(reader: Reader, params: QueryParams, form: QueryParams) -> Page | st
     space = reader.spaces()[memory.space_id]
     shown = _form_values(detail.current, space)
     values = {
-        name: _normalized(MEMORY_FIELDS[name], form.get(name, value))
+        name: _line_feeds(MEMORY_FIELDS[name], form.get(name, value))
         for name, value in shown.items()
     }
     try:
@@ -149,28 +149,28 @@ def _changed(shown: Mapping[str, str], values: Mapping[str, str]) -> Iterator[tu
     for name, text in values.items():
         spec = MEMORY_FIELDS[name]
         if text != shown[name]:
-            value = _parsed(spec, text)
-            if value != _parsed(spec, shown[name]):
+            value = _field_value(spec, text)
+            if value != _field_value(spec, shown[name]):
                 yield name, value
 
 
 def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, str]:
     """Return the visible fields as the form shows them."""
     return {
-        name: _normalized(MEMORY_FIELDS[name], printable(_written(MEMORY_FIELDS[name], version)))
+        name: _line_feeds(MEMORY_FIELDS[name], printable(_field_text(MEMORY_FIELDS[name], version)))
         for name in (*FIRST_FIELDS, *MORE_FIELDS)
         if name not in space.hidden
     }
 
 
-def _normalized(spec: FieldSpec, text: str) -> str:
+def _line_feeds(spec: FieldSpec, text: str) -> str:
     """Return a text with line feeds; without any for a field of one line."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     has_one_line = spec.type == "text" and not spec.multiline
     return text.replace("\n", "") if has_one_line else text
 
 
-def _written(spec: FieldSpec, version: StoredVersion) -> str:
+def _field_text(spec: FieldSpec, version: StoredVersion) -> str:
     """Return a field as the text of its control."""
     value = getattr(version.memory, spec.name)
     if spec.type == "texts":
@@ -181,7 +181,7 @@ def _written(spec: FieldSpec, version: StoredVersion) -> str:
     return "" if value is None else str(value)
 
 
-def _parsed(spec: FieldSpec, value: str) -> Any:
+def _field_value(spec: FieldSpec, value: str) -> Any:
     """Return the field's value for the text of its control."""
     if spec.type == "texts":
         return tuple(line.strip() for line in value.split("\n") if line.strip())
@@ -210,7 +210,7 @@ def relate_page(reader: Reader, params: QueryParams) -> Page:
 
 def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
     """Store a relation, visible to those who see its memory."""
-    memory = find(reader, params).current.memory
+    memory = find_memory(reader, params).current.memory
     change = reader.changes.relate(
         Relation(
             subject=param(form, "subject"),
@@ -228,11 +228,11 @@ def relate(reader: Reader, params: QueryParams, form: QueryParams) -> str:
 
 def unrelate(reader: Reader, params: QueryParams, _: QueryParams) -> str:
     """Remove a relation of a memory."""
-    detail = find(reader, params)
+    detail = find_memory(reader, params)
     names = ("subject", "relation", "object", "since")
-    wanted = {name: params[name] for name in names if params.get(name)}
+    identity = {name: params[name] for name in names if params.get(name)}
     relations = itertools.chain(*relations_of(reader, detail))
-    change = reader.changes.unrelate([r for r in relations if relation_params(r) == wanted])
+    change = reader.changes.unrelate([r for r in relations if relation_params(r) == identity])
     text = "The relation is removed. The memories it was based on stay."
     then = memory_link(detail.current.memory)
     return reader.note(text if change else "Nothing was changed.", then, change)
@@ -266,7 +266,7 @@ _MAX_RECEIPTS = 200
 
 def forget_page(reader: Reader, params: QueryParams) -> Page:
     """Show what would be forgotten."""
-    memory = find(reader, params).current.memory
+    memory = find_memory(reader, params).current.memory
     plan = reader.home.forget(_selection(memory), person_id=reader.person_id, dry_run=True)
     if plan.held_back or not plan.doc_ids:
         raise NotTheirsError(
@@ -284,7 +284,7 @@ def forget_page(reader: Reader, params: QueryParams) -> Page:
 
 def forget(reader: Reader, params: QueryParams, form: QueryParams) -> str:
     """Forget exactly what the dry run showed."""
-    memory = find(reader, params).current.memory
+    memory = find_memory(reader, params).current.memory
     days = param(form, "days")
     if days not in TRASH_DAYS:
         raise InvalidRequestError(f"it can stay in the trash for 7, 1 or 0 days, got {days!r}")

@@ -22,7 +22,7 @@ _QUESTION_CHARS = 300
 
 def page(reader: Reader, params: QueryParams) -> Page:
     """Show one memory."""
-    detail = find(reader, params)
+    detail = find_memory(reader, params)
     memory = detail.current.memory
     evidenced, others = relations_of(reader, detail)
     return Page(
@@ -33,8 +33,8 @@ def page(reader: Reader, params: QueryParams) -> Page:
             "memory": memory,
             "is_editable": is_editable(reader, memory),
             "not_editable": NOT_EDITABLE,
-            "stated": list(_removable(reader, memory, evidenced)),
-            "known": list(_removable(reader, memory, others)),
+            "stated": list(_with_remove_links(reader, memory, evidenced)),
+            "known": list(_with_remove_links(reader, memory, others)),
             "links": itertools.groupby(
                 sorted(detail.links, key=lambda pair: pair[0]), lambda pair: pair[0]
             ),
@@ -44,7 +44,7 @@ def page(reader: Reader, params: QueryParams) -> Page:
     )
 
 
-def find(reader: Reader, params: QueryParams) -> MemoryDetail:
+def find_memory(reader: Reader, params: QueryParams) -> MemoryDetail:
     """Return the memory of a link; raise if the reader may not see it."""
     return reader.home.memories.get(
         params.get("id", ""), reader.ctx, space_id=param(params, "space") or None
@@ -53,7 +53,7 @@ def find(reader: Reader, params: QueryParams) -> MemoryDetail:
 
 def find_editable(reader: Reader, params: QueryParams) -> MemoryDetail:
     """Return the memory of a link; raise if the reader may not edit it."""
-    detail = find(reader, params)
+    detail = find_memory(reader, params)
     if not is_editable(reader, detail.current.memory):
         raise NotTheirsError(NOT_EDITABLE)
     return detail
@@ -91,7 +91,7 @@ def relation_params(relation: Relation) -> dict[str, str]:
     return params
 
 
-def _removable(
+def _with_remove_links(
     reader: Reader, memory: Memory, relations: list[Relation]
 ) -> Iterator[tuple[Relation, str | None]]:
     """Yield relations, each with the link that removes it, if the reader may."""
