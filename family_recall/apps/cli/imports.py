@@ -140,26 +140,26 @@ def import_(
             raise click.UsageError("an exported household is imported whole; there is no dry run")
         return _import_household(db, files[0])
     author_ids = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
-    of_columns = _pairs(
+    headers = _pairs(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
     )
     source, dry_run = options["source"], options["dry_run"]
-    is_source = bool(source or of_columns)
-    lines = [file for file in files if _has_memories(file, file_format, is_source=is_source)]
-    others = [file for file in files if file not in lines]
+    is_source = bool(source or headers)
+    memory_files = [file for file in files if _has_memories(file, file_format, is_source=is_source)]
+    source_files = [file for file in files if file not in memory_files]
     if source is not None and len(files) > 1:
         raise click.UsageError("--source names one file's source; import the files one by one")
-    _check_names(others)
+    _check_names(source_files)
     with open_household(db) as home:
         spaces = _Spaces(home, add=options.pop("add_spaces"))
         outputs = []
-        if lines and dry_run:
-            outputs.append(_check_lines(spaces, lines, space_id))
-        elif lines:
-            outputs.append(_import_memories(spaces, lines, space_id, batch_size))
-        if others:
-            options |= {"file_format": file_format, "authors": author_ids, "columns": of_columns}
-            outputs.append(_import_sources(spaces, others, space_id, options))
+        if memory_files and dry_run:
+            outputs.append(_check_memories(spaces, memory_files, space_id))
+        elif memory_files:
+            outputs.append(_import_memories(spaces, memory_files, space_id, batch_size))
+        if source_files:
+            options |= {"file_format": file_format, "authors": author_ids, "columns": headers}
+            outputs.append(_import_sources(spaces, source_files, space_id, options))
     for space in spaces.added:
         click.echo(f"added space {one_line(space)}; family-recall grant lets people in", err=True)
     record = {key: value for output in outputs for key, value in output.record.items()}
@@ -205,7 +205,6 @@ class _Spaces:
 def _import_sources(
     spaces: _Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
 ) -> Output:
-    """Import each file as a source."""
     dry_run = options["dry_run"]
     if not dry_run:
         spaces.require(space_id)
@@ -247,7 +246,6 @@ def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) 
 
 
 def _import_lines(imported: Imported) -> Iterator[str]:
-    """Yield the result of an import as text."""
     source, space_id = imported.source, imported.space_id
     yield f"{imported.path}: {imported.file_format}, as {source!r} in {space_id}"
     outcomes = {name: getattr(imported, name) for name in _SOURCE_OUTCOMES}
@@ -283,7 +281,6 @@ def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
 
 
 def _import_household(db: Path, file: Path) -> Output:
-    """Import an exported household into a new or empty one."""
     archive: Archive | None = None
 
     def progress_so_far() -> str:
@@ -347,7 +344,7 @@ def _import_memories(
     return Output(counts, [", ".join(parts) or "0 created"])
 
 
-def _check_lines(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Output:
+def _check_memories(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Output:
     """Read the files of :func:`_import_memories` without storing anything."""
     examples, n = [], 0
     for where, memory in _memories(files, space_id):
@@ -384,7 +381,6 @@ def _head(file: Path) -> str:
 
 
 def _example(memory: fr.Memory) -> str:
-    """Return a memory on one line, shortened."""
     at = f"{memory.occurred_at:%Y-%m-%d %H:%M} " if memory.occurred_at else ""
     author = f"{memory.author}: " if memory.author else ""
     return shortened(f"{at}{author}{' '.join(memory.text.split())}", _EXAMPLE_CHARS)

@@ -209,7 +209,6 @@ def config_file(ctx: click.Context) -> ConfigFile:
 
 
 def _configured(path: Path, name: str, value: object) -> str | float:
-    """Return a value of the config file, checked."""
     if name not in SETTINGS:
         raise click.ClickException(
             f"{path}: unknown key {name!r}; expected one of {', '.join(SETTINGS)}: correct it, or "

@@ -107,7 +107,6 @@ _KIND = msgspec.structs.replace(
 
 
 def _name(name: str, help_text: str) -> FieldSpec:
-    """Return an argument of :func:`actions.relate`."""
     return FieldSpec(name=name, type="text", help=help_text, required=True, max_chars=200)
 
 

@@ -55,7 +55,6 @@ def filter_values(params: QueryParams, *more: str) -> dict[str, str]:
 
 
 def _choices(reader: Reader, spaces: Mapping[str, AccessibleSpace]) -> dict[str, Any]:
-    """Return the choices of the filters."""
     people = [person.name for person in reader.home.people.all(reader.person_id)]
     return {"spaces": spaces, "kinds": KINDS, "people": people}
 

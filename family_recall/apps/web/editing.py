@@ -155,7 +155,6 @@ def _changed(shown: Mapping[str, str], values: Mapping[str, str]) -> Iterator[tu
 
 
 def _form_values(version: StoredVersion, space: AccessibleSpace) -> dict[str, str]:
-    """Return the visible fields as the form shows them."""
     return {
         name: _line_feeds(MEMORY_FIELDS[name], printable(_field_text(MEMORY_FIELDS[name], version)))
         for name in (*FIRST_FIELDS, *MORE_FIELDS)
@@ -171,7 +170,6 @@ def _line_feeds(spec: FieldSpec, text: str) -> str:
 
 
 def _field_text(spec: FieldSpec, version: StoredVersion) -> str:
-    """Return a field as the text of its control."""
     value = getattr(version.memory, spec.name)
     if spec.type == "texts":
         return "\n".join(value)
@@ -182,7 +180,6 @@ def _field_text(spec: FieldSpec, version: StoredVersion) -> str:
 
 
 def _field_value(spec: FieldSpec, value: str) -> Any:
-    """Return the field's value for the text of its control."""
     if spec.type == "texts":
         return tuple(line.strip() for line in value.split("\n") if line.strip())
     if spec.type == "moment":
