@@ -21,7 +21,7 @@ import numpy as np
 
 from family_recall import FamilyRecall, RecallContext
 from family_recall.apps.demo import SCENES, Scene
-from family_recall.apps.demo.household import HOME, NOW, TIMEZONE, move_in
+from family_recall.apps.demo.nairs import HOME, NOW, TIMEZONE, move_in
 from family_recall.apps.reports.plots import colour, plot
 from family_recall.apps.reports.results import GROUPS
 from family_recall.recall.ranking.calibration import OK_FROM

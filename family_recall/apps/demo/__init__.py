@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from family_recall.api import FamilyRecall
 from family_recall.apps.cli.recall import explained_lines
-from family_recall.apps.demo.household import (
+from family_recall.apps.demo.nairs import (
     AMPLE_MS,
     KINSHIP,
     MEMORIES,

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from family_recall import FamilyRecall
 from family_recall.apps.cli import main
 from family_recall.apps.demo import NOW, SCENES, ask, ask_own, run, screen
-from family_recall.apps.demo.household import KINSHIP, MEMORIES, STATED, TIMEZONE, move_in
+from family_recall.apps.demo.nairs import KINSHIP, MEMORIES, STATED, TIMEZONE, move_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable

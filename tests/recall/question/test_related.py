@@ -19,7 +19,7 @@ from family_recall import (
     Relation,
     Space,
 )
-from family_recall.apps.demo import household as nairs
+from family_recall.apps.demo import nairs
 from family_recall.config import RecallConfig
 from family_recall.recall.ranking.calibration import status_of
 from tests.conftest import HOME, NOW, move_in, open_home, recall, remember
