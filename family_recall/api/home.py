@@ -372,8 +372,8 @@ class FamilyRecall:
             person_id=person_id,
         )
 
-    aremember_many = twin(remember_many, writes=True)
-    aremember = twin(remember, writes=True)
+    aremember_many = twin(remember_many)
+    aremember = twin(remember)
 
     def recall(
         self,
@@ -697,7 +697,7 @@ class FamilyRecall:
             raise ModelError(f"no vectors can be made: {models.why}")
         return self._engine.embed_pending(progress)
 
-    aflush = twin(flush, writes=True)
+    aflush = twin(flush)
 
     async def arun(self, call: Callable[[], _T], *, writes: bool = False) -> _T:
         """Run any call, such as ``home.sources.all``, on one of the library's own threads.

@@ -34,19 +34,18 @@ class Part:
 
 
 def twin(
-    method: Callable[Concatenate[Any, _P], _T], *, writes: bool = False
+    method: Callable[Concatenate[Any, _P], _T],
 ) -> Callable[Concatenate[Any, _P], Coroutine[Any, Any, _T]]:
-    """Return an asynchronous version of a method, on one of the library's own threads."""
+    """Return an asynchronous version of a method that writes."""
 
     @functools.wraps(method)
     async def on_a_thread(self: Any, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         call = functools.partial(method, self, *args, **kwargs)
-        result: _T = await self.arun(call, writes=writes)
+        result: _T = await self.arun(call, writes=True)
         return result
 
-    thread = "a thread of the library's own that only writes" if writes else "one of its threads"
     on_a_thread.__name__ = f"a{method.__name__}"
-    on_a_thread.__doc__ = f"""Do what :meth:`{method.__name__}` does, on {thread}.
+    on_a_thread.__doc__ = f"""Do what :meth:`{method.__name__}` does, on the thread for writers.
 
     Cancelled while it waits for that thread, it does nothing; once it runs, it completes.
     """

@@ -1,4 +1,4 @@
-"""The nouns of this library: what is stored, what is asked, what is answered."""
+"""Records of this library: memories, requests, answers, traces and plans."""
 
 from family_recall.types.aliases import BoolArray, FloatArray, IdArray
 from family_recall.types.answer import (

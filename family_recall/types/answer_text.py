@@ -183,12 +183,10 @@ def html_of(answer: Answer) -> str:
             items = "".join(f"<li>{_escaped(line.text)}</li>" for line in lines)
             parts.append(f"<ul>{items}</ul>")
         else:
-            parts += [f"<p>{_tagged(_TAGS[line.kind], line.text)}</p>" for line in lines]
+            for line in lines:
+                tag = _TAGS[line.kind]
+                parts.append(f"<p><{tag}>{_escaped(line.text)}</{tag}></p>")
     return f"<div>{''.join(parts)}</div>"
-
-
-def _tagged(tag: str, text: str) -> str:
-    return f"<{tag}>{_escaped(text)}</{tag}>"
 
 
 def _escaped(text: str) -> str:

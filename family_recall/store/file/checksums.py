@@ -75,7 +75,7 @@ def damaged(connection: apsw.Connection, ids: IdArray | None = None) -> list[int
                 " CROSS JOIN memory m ON m.id = i.value",
                 (sql.id_array(batch),),
             )
-        except ValueError:  # a text that is no UTF-8 any more
+        except ValueError:  # a text that is not UTF-8
             rows = [row for memory in batch.tolist() if (row := _read(connection, memory))]
         intact = {row[1] for row in rows if row[0] == checksum_of(row[1:])}
         wrong += [memory for memory in batch.tolist() if memory not in intact]

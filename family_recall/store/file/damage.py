@@ -264,10 +264,6 @@ def _leave_to_owners(
         damaged["space"].setdefault(space, Damage(space, str(space), (), {"kind": "private"}))
 
 
-def _read_setting(row: _Row) -> None:
-    _INFO_READERS.get(row["key"], str)(row["value"])
-
-
 def _read_trash(row: _Row) -> None:
     tables = json.loads(row["record"])
     for name in ("memory", "relation"):
@@ -282,7 +278,7 @@ _INFO_READERS: Mapping[str, Callable[[str], object]] = {
     "audit_days": lambda value: check_audit_days(int(value)),
 }
 _READERS: Mapping[str, Mapping[str, Callable[[_Row], object]]] = {
-    "info": {"": _read_setting},
+    "info": {"": lambda row: _INFO_READERS.get(row["key"], str)(row["value"])},
     "person": {
         "person_id": lambda row: Person(row["person_id"], "x"),
         "name": lambda row: Person("x", row["name"]),
