@@ -294,7 +294,9 @@ def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
     """Return the source that ranked each of some candidates best."""
     best: dict[int, tuple[int, str]] = {}
     for name, run in pool.runs.items():
-        for rank, memory in enumerate(run.ids.tolist()):
-            if memory in memories and (memory not in best or rank < best[memory][0]):
+        ids = run.ids.tolist()
+        for memory in set(memories).intersection(ids):
+            rank = ids.index(memory)
+            if memory not in best or rank < best[memory][0]:
                 best[memory] = (rank, name)
     return {memory: name for memory, (_, name) in best.items()}

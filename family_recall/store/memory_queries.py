@@ -316,8 +316,8 @@ def _ranking_columns(rows: list[Any]) -> Rows:
 def _session_numbers(ids: Sequence[int], names: Sequence[str | None]) -> IdArray:
     """Number the sessions within their partitions; a memory without one gets its own number."""
     numbers = collections.defaultdict[object, int](itertools.count().__next__)
-    keys = [
-        memory if name is None else (memory >> PARTITION_SHIFT, name)
+    sessions = [
+        numbers[memory if name is None else (memory >> PARTITION_SHIFT, name)]
         for memory, name in zip(ids, names, strict=True)
     ]
-    return np.array([numbers[key] for key in keys], np.int64)
+    return np.array(sessions, np.int64)

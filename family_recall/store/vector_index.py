@@ -92,8 +92,9 @@ class Segment:
 
     def units(self, numbers: IdArray) -> FloatArray:
         """Return the rows of these numbers as unit vectors (n, dim)."""
-        rows = self.rows.take(numbers, axis=0).astype(np.float32)
-        units: FloatArray = rows * self.inverse_norms.take(numbers)[:, None]
+        rows = self.rows if self.float_rows is None else self.float_rows
+        units = rows.take(numbers, axis=0).astype(np.float32, copy=False)
+        units *= self.inverse_norms.take(numbers)[:, None]
         return units
 
     def add_hamming(self, query: SignBits, distances: npt.NDArray[np.uint16]) -> None:

@@ -78,6 +78,8 @@ def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
             if best == row:
                 others.append((row, text))
                 n_left -= 1
+                if not n_left and len({*keys}) == len(keys):
+                    break  # no two are exact copies
         if best != row:
             representative[row] = representative.get(best, best)
     if not representative:
@@ -147,7 +149,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
-        ranks = {row: rank for rank, row in enumerate(rows.tolist(), start=1)}
+        ranks = dict(zip(rows.tolist(), itertools.count(1), strict=False))
         picked = list(dict.fromkeys([*rows[picks].tolist(), *ranks]))
         picked = _below_what_they_follow(ranking, picked, ranks)
         moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}

@@ -208,9 +208,9 @@ def neighbourhood(context: QueryContext, seeds: IdArray) -> Subgraph:
             break
     return Subgraph(
         nodes=np.array(list(number), np.int64),
-        ends=tuple((src, dst) for src, dst, _ in ends),
+        ends=tuple([(src, dst) for src, dst, _ in ends]),
         weights=tuple(ends.values()),
-        kinds=tuple(kind for _, _, kind in ends),
+        kinds=tuple([kind for _, _, kind in ends]),
     )
 
 
