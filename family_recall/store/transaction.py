@@ -107,11 +107,21 @@ class WriteTransaction(Transaction):
         self.entities = Entities(connection)
         self.relations = Relations(connection)
         self.edge_buffer = EdgeBuffer(connection)
-        self.words = WordIndex(connection)
+        self._words = WordIndex(connection)
+        self._unindexed: list[int] = []
+
+    @property
+    def words(self) -> WordIndex:
+        """The full-text index, with the words of every memory stored so far."""
+        if self._unindexed:
+            ids, self._unindexed = self._unindexed, []
+            self._words.add(ids)
+        return self._words
 
     def finish(self) -> None:
-        """Write the edges that were gathered."""
+        """Write the edges that were gathered, and the words of new memories together."""
         self.edge_buffer.flush()
+        _ = self.words
 
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
@@ -187,7 +197,7 @@ class WriteTransaction(Transaction):
             redacted_view=view,
             context_id=place.previous,
         )
-        self.words.add([memory])
+        self._unindexed.append(memory)
         self.changed.append(memory)
         if place.following is not None:
             self._set_context(place.following, memory)

@@ -171,13 +171,13 @@ def daily(hours: tuple[int, int] = (0, 24), *, weekday: int | None = None) -> Re
     """Repeat some hours, counted from midnight, of every day or of every such weekday."""
 
     def occurrences(low: dt.datetime, high: dt.datetime) -> list[Interval]:
-        start = midnight(low)
+        first = midnight(low)
         if weekday is not None:
-            start += (weekday - start.weekday()) % 7 * DAY
-        step = 1 if weekday is None else 7
-        n = -((start - high) // (step * DAY))
-        parts = [part_of_day(start + step * k * DAY, hours) for k in range(n)]
-        return [part for part in parts if low <= part.start < high]
+            first += (weekday - first.weekday()) % 7 * DAY
+        step = DAY if weekday is None else 7 * DAY
+        first, length = part_of_day(first, hours).start, dt.timedelta(hours=hours[1] - hours[0])
+        starts = [first + n * step for n in range(-((first - high) // step))]
+        return [Interval(start, start + length) for start in starts if start >= low]
 
     return occurrences
 
