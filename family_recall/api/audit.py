@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 
 from family_recall.access import policy
-from family_recall.api.keywords import Part
+from family_recall.api.arguments import Part
 from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestError
 from family_recall.store.audit import AuditTables, NewCall
 from family_recall.store.household import DAY_S

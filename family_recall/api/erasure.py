@@ -6,8 +6,8 @@ import datetime as dt
 from collections.abc import Iterable
 from typing import Literal, overload
 
+from family_recall.api.arguments import Part
 from family_recall.api.engine import Embed
-from family_recall.api.keywords import Part
 from family_recall.store.memories import epoch_s
 from family_recall.types.erasure import ForgetPlan, Receipt, RetentionRule, Verification
 

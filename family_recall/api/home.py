@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeVar, Unpack, overload
 
 from family_recall.api import corrections
+from family_recall.api.arguments import context_of, memory_of, selection_of, twin
 from family_recall.api.audit import Audit
 from family_recall.api.engine import Embed, Engine
 from family_recall.api.erasure import Erasure
-from family_recall.api.keywords import context_of, memory_of, selection_of, twin
 from family_recall.api.learning import LearnedWeights
 from family_recall.api.maintenance import Maintenance
 from family_recall.api.memories import Memories

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from family_recall.api.keywords import Part
+from family_recall.api.arguments import Part
 from family_recall.errors import InvalidRequestError
 from family_recall.learn import Learning, learning_of
 

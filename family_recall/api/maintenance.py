@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from family_recall.api.keywords import Part
+from family_recall.api.arguments import Part
 from family_recall.encoders.base import Encoder
 from family_recall.encoders.loader import Models
 from family_recall.errors import FamilyRecallError, ModelError

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from family_recall.access.rights import editable_view
-from family_recall.api.keywords import Part, context_of
+from family_recall.api.arguments import Part, context_of
 from family_recall.english.text import normalise
 from family_recall.errors import InvalidRequestError, UnknownMemoryError
 from family_recall.store.memories import StoredMemory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from family_recall.access import policy
-from family_recall.api.keywords import Part
+from family_recall.api.arguments import Part
 from family_recall.remember import people
 from family_recall.types import Person
 from family_recall.types.erasure import About, Receipt, RemovalPlan, Said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from family_recall.access.rights import EditableView, editable_view
-from family_recall.api.keywords import Part, context_of
+from family_recall.api.arguments import Part, context_of
 from family_recall.errors import InvalidMemoryError, InvalidRequestError, NotTheirsError
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember import relations

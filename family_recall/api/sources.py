@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
+from family_recall.api.arguments import Part, memory_of
 from family_recall.api.engine import Embed
-from family_recall.api.keywords import Part, memory_of
 from family_recall.errors import (
     DatasetError,
     InvalidMemoryError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from family_recall.access import policy
-from family_recall.api.keywords import Part
+from family_recall.api.arguments import Part
 from family_recall.store.memories import epoch_s
 from family_recall.types import AccessibleSpace, Grant, Hidden, Person, RecallContext, Space
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from family_recall.english.lexicon import UNITS
 from family_recall.english.tokens import MAX_SCANNED_CHARS, Token, tokens_of
 
-from . import beside, dates, relative  # noqa: F401  (they register what they read)
+from . import adjacent, dates, relative  # noqa: F401  (they register what they read)
 from . import calendar as cal
 from .calendar import DAY, OPEN_END, OPEN_START, Interval
 from .clauses import clauses_of

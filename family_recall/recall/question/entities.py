@@ -17,7 +17,7 @@ from family_recall.english import lexicon
 from family_recall.english.kinship import KINSHIP_ROLES, KinPhrase, kin_phrases
 from family_recall.english.relations import ASKER_WORDS
 from family_recall.english.text import EVERYDAY_WORDS, MAX_QUESTION_CHARS, Words
-from family_recall.recall.question.kinship import Kinship, is_one, names_of
+from family_recall.recall.question.relatives import Kinship, is_one, names_of
 from family_recall.store.graph import Entity
 from family_recall.store.relations import StoredRelation
 from family_recall.store.transaction import Snapshot

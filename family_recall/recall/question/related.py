@@ -12,7 +12,7 @@ import msgspec
 from family_recall.english.kinship import KINSHIP_ROLES, is_family_tie
 from family_recall.english.relations import RelationWords, Wording
 from family_recall.recall.question.entities import Mention, Resolution
-from family_recall.recall.question.kinship import (
+from family_recall.recall.question.relatives import (
     credible_relations,
     in_all_partitions,
     in_every_partition,

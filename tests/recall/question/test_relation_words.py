@@ -10,7 +10,7 @@ import pytest
 from family_recall import FamilyRecall
 from family_recall.english.kinship import meaning_of
 from tests.conftest import move_in, open_home
-from tests.recall.question.test_kinship import named, tell
+from tests.recall.question.test_relatives import named, tell
 from tests.recall.question.test_relatives_searched import asked
 
 

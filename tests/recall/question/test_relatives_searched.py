@@ -10,7 +10,7 @@ import pytest
 from family_recall import FamilyRecall
 from family_recall.recall.question.entities import Resolution, resolve
 from tests.conftest import move_in, open_home, recall, remember, store_of
-from tests.recall.question.test_kinship import FAMILY, scope_for, tell
+from tests.recall.question.test_relatives import FAMILY, scope_for, tell
 
 
 @pytest.fixture(scope="module")
