@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,8 @@ from family_recall.store.store import Store
 from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.types import Answer, Contribution, RecallContext, Scope
 from family_recall.types.records import Record
+
+_logger = logging.getLogger("family_recall")
 
 _REJECTED = "it comes last for you from now on, for this question and others like it"
 _LEFT_OUT = "it is left out for you from now on, of this list and others like it"
@@ -208,11 +211,19 @@ def fit_step(
 
 
 def relearn(writing: WriteTransaction, people: Collection[str], wall_s: float) -> None:
-    """Refit people who lost feedback; with too little left, the shipped weights rank again."""
+    """Refit people who lost feedback; with too little left, the shipped weights rank again.
+
+    So they do where the fit fails: what is derived from feedback never stops an erasure.
+    """
     for person_id in sorted(people):
         last = writing.feedback.drop_steps(person_id)
-        if last is not None:
+        if last is None:
+            continue
+        try:
             _learn(writing, person_id, last, None, wall_s)
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            writing.feedback.drop_steps(person_id)
+            _logger.warning("%s: nothing can be learned from the feedback left", person_id)
 
 
 def _scope(tables: Transaction, ctx: RecallContext, wall_s: float) -> Scope:

@@ -304,6 +304,27 @@ def test_feedback_on_a_list_keeps_nothing_from_being_forgotten(home: FamilyRecal
     assert found(recall(home, "list all appointments", "rajesh"))[-1] == "vet"
 
 
+def test_what_cannot_be_learned_again_keeps_nothing_from_being_forgotten(
+    home: FamilyRecall, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where the fit fails, the shipped weights rank again, and the log says so."""
+    remember(home, "The vet comes on Monday", doc_id="vet", author="rajesh")
+    remember(home, "The dentist comes on Friday", doc_id="dentist", author="rajesh")
+    for doc_id in ("vet", "dentist"):
+        home.feedback("who comes", doc_id, accepted=True, person_id="rajesh")
+
+    def fails(*_: object) -> None:
+        raise ValueError("no such value")
+
+    monkeypatch.setattr("family_recall.learn.learner.fit_step", fails)
+    home.forget("vet", person_id="rajesh")
+
+    assert "vet" not in found(recall(home, "who comes", "rajesh"))
+    assert "nothing can be learned" in caplog.text
+    (learning,) = home.learning.all("rajesh")
+    assert all(shipped == now for shipped, now in learning.weights.values())
+
+
 def test_bytes_that_another_program_left_are_cleaned_too(tmp_path: Path) -> None:
     """If a run of the text is in free space, the file is written again without it."""
     path = tmp_path / "home.db"
