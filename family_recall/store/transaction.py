@@ -113,15 +113,18 @@ class WriteTransaction(Transaction):
     @property
     def words(self) -> WordIndex:
         """The full-text index, with the words of every memory stored so far."""
-        if self._unindexed:
-            ids, self._unindexed = self._unindexed, []
-            self._words.add(ids)
+        self._index_new()
         return self._words
 
     def finish(self) -> None:
         """Write the edges that were gathered, and the words of new memories together."""
         self.edge_buffer.flush()
-        _ = self.words
+        self._index_new()
+
+    def _index_new(self) -> None:
+        if self._unindexed:
+            ids, self._unindexed = self._unindexed, []
+            self._words.add(ids)
 
     def put_info(self, key: str, value: str) -> None:
         """Set a fact about the file."""
