@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from family_recall.errors import UnknownSpaceError
-from family_recall.store.household import Access, Partition
+from family_recall.store.household import Access, Household, Partition
 from family_recall.store.memories import epoch_s
 from family_recall.types import (
     BANDS,
@@ -16,6 +16,7 @@ from family_recall.types import (
     Filters,
     Hidden,
     Memory,
+    Person,
     RecallContext,
     Scope,
     kinds_of,
@@ -158,6 +159,50 @@ def owned_by(
     }
     empty = sorted(owned - set(space_ids.values()))
     return space_ids | {-at: space_id for at, space_id in enumerate(empty)}
+
+
+def visitors(household: Household, wall_s: float) -> dict[str, set[str]]:
+    """Return the people who may enter each space now."""
+    enter: dict[str, set[str]] = {space.space_id: set() for space in household.spaces()}
+    for person in household.people():
+        for space_id in entered(household.access(person.person_id), wall_s):
+            enter[space_id].add(person.person_id)
+    return enter
+
+
+def known_people(household: Household, person_id: str | None, wall_s: float) -> list[Person]:
+    """List the people who share a space with a person; everybody for None.
+
+    Raises:
+        UnknownPersonError: If there is no such person.
+    """
+    if person_id is None:
+        return household.people()
+    household.person_no(person_id)
+    known = {person_id}.union(
+        *(people for people in visitors(household, wall_s).values() if person_id in people)
+    )
+    return [person for person in household.people() if person.person_id in known]
+
+
+def moving_into(household: Household, space_id: str, wall_s: float) -> frozenset[str]:
+    """List the spaces out of which a source may move what it says into a space.
+
+    These are the space itself, and those not private that everybody may enter who may enter it:
+    nothing leaves another's private space, nor a room for fewer people.
+    """
+    enter = visitors(household, wall_s)
+    here = enter.get(space_id, set())
+    return frozenset(
+        space.space_id
+        for space in household.spaces()
+        if space.space_id == space_id
+        or (
+            space.kind != "private"
+            and here <= enter[space.space_id]
+            and (here or not enter[space.space_id])
+        )
+    )
 
 
 def opens(role: str, band: str) -> bool:

@@ -22,9 +22,11 @@ from family_recall.errors import (
     UnknownMemoryError,
     UnknownSpaceError,
 )
+from family_recall.store.file.schema import partition_of
 from family_recall.store.household import Access, Household
 from family_recall.store.listing import Listings
 from family_recall.store.memories import StoredMemory
+from family_recall.store.versions import Version
 from family_recall.types import Memory, Person, RecallContext, Scope
 
 
@@ -55,6 +57,14 @@ class Rights:
     def may_edit(self, space_id: str, author: str | None) -> bool:
         """Return whether they may correct and forget an author's memories in a space."""
         return space_id in self.own_spaces or self.is_author(author)
+
+    def may_replace(self, version: Version) -> bool:
+        """Return whether they see all of a version, and may edit it."""
+        return self.sees(version) and self.may_edit(version.space_id, version.author)
+
+    def sees(self, version: Version) -> bool:
+        """Return whether they see a version, or a redacted view of one."""
+        return partition_of(version.id) in self.visible_partitions
 
     def is_author(self, author: str | None) -> bool:
         """Return whether an author, as written, is this person."""

@@ -91,20 +91,7 @@ class People(Part):
         """
         wall_s = self._engine.wall_clock()
         with self._engine.store.reading() as tables:
-            household = tables.household
-            everyone = household.people()
-            if person_id is None:
-                return everyone
-
-            def spaces_of(who: str) -> set[str]:
-                return set(policy.entered(household.access(who), wall_s))
-
-            own = spaces_of(person_id)
-            return [
-                person
-                for person in everyone
-                if person.person_id == person_id or own & spaces_of(person.person_id)
-            ]
+            return policy.known_people(tables.household, person_id, wall_s)
 
     def add_guardian(self, person_id: str, child_id: str) -> None:
         """Make a person the guardian of a child, to see memories for guardians only.

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import msgspec
 
+from family_recall.access import policy
+from family_recall.access.rights import Rights, rights_of
 from family_recall.api.arguments import Part, memory_of
 from family_recall.api.engine import Embed
 from family_recall.errors import (
@@ -23,7 +25,7 @@ from family_recall.errors import (
 )
 from family_recall.forget.entity_provenance import update_entities
 from family_recall.remember.derived import content_hash
-from family_recall.store.transaction import WriteTransaction
+from family_recall.store.transaction import Transaction, WriteTransaction
 from family_recall.store.versions import Version
 from family_recall.types import (
     Imported,
@@ -57,7 +59,9 @@ class Sources(Part):
     """Memories that programs write under their own keys, such as a calendar's events.
 
     A source is any name, such as ``calendar.family``; it is the ``source`` of its memories. A key
-    is the source's own id, such as the uid of an event. The caller checks who may write.
+    is the source's own id, such as the uid of an event. In a private space a source is its owner's:
+    the same name elsewhere is another source. With ``person_id`` a call sees what that person sees
+    and changes what they may; when left out, nothing is checked.
     """
 
     def write(
@@ -67,18 +71,21 @@ class Sources(Part):
         text: str,
         /,
         *,
+        person_id: str | None = None,
         embed: Embed = "now",
         **fields: Unpack[MemoryFields],
     ) -> Remembered:
         """Store a memory of a source under a key, in place of an earlier version.
 
-        The earlier version stays in the history, as with ``home.correct``, even in another space.
-        The same content changes nothing, and the outcome is ``unchanged``.
+        The earlier version stays in the history, as with ``home.correct``, even in another space;
+        see :meth:`import_file` for which. The same content changes nothing, and the outcome is
+        ``unchanged``.
 
         Args:
             source: The source, such as ``calendar.family``.
             key: The source's own id.
             text: The text.
+            person_id: Who writes, as with ``home.remember``.
             embed: As with ``home.remember``.
             **fields: Other fields of a memory except ``doc_id`` and ``source``; ``space_id`` is
                 needed.
@@ -87,7 +94,7 @@ class Sources(Part):
             InvalidMemoryError: If a field is unknown or out of range, or source and key are
                 together too long for an id.
             UnknownSpaceError: If there is no such space.
-            NotTheirsError: If ``home.remember`` stored that id there.
+            NotTheirsError: If ``home.remember`` stored that id there, or the person may not.
         """
         for name in ("doc_id", "source"):
             if name in fields:
@@ -101,30 +108,54 @@ class Sources(Part):
         static, encoder = models.static(), models.wait() if embed == "now" else None
         now_s = self._engine.wall_clock()
         with self._engine.store.writing() as writing:
-            own = {version.space_id for version in writing.versions.of_source(source, doc_id)}
-            if space_id not in own and writing.current(space_id, doc_id) is not None:
+            rights = _rights(writing, person_id, now_s)
+            related = _related(writing, source, doc_id, space_id, rights, now_s)
+            own = {version.space_id for version in related}
+            current = None if space_id in own else writing.current(space_id, doc_id)
+            if current is not None and current.memory.source != source:
                 raise NotTheirsError(
                     f"{doc_id!r} in {space_id!r} is not from {source!r}; nothing was stored"
                 )
             for elsewhere in sorted(own - {space_id}):
                 indexer.writer(writing).withdraw(elsewhere, doc_id, now_s)
-            (stored,) = indexer.remember_within(writing, [memory], now_s=now_s, static=static)
+            (stored,) = indexer.remember_within(
+                writing, [memory], now_s=now_s, static=static, person_id=person_id
+            )
         if encoder is not None:
             indexer.embed(encoder, writing.changed)
         return msgspec.structs.replace(stored, outcome="updated") if own - {space_id} else stored
 
-    def withdraw(self, source: str, key: str | None = None) -> bool:
-        """Withdraw the memory under a key, or all memories under keys.
+    def withdraw(
+        self,
+        source: str,
+        key: str | None = None,
+        *,
+        space_id: str | None = None,
+        person_id: str | None = None,
+    ) -> bool:
+        """Withdraw the memory under a key, or all memories under keys, in one space or in all.
 
         They stay in the history, where an earlier ``known_at`` finds them; :meth:`forget` removes
         them altogether. Relations without other evidence are removed. Returns False if there was
-        none to withdraw.
+        none to withdraw, or none that this person may correct.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
         """
         doc_id, now_s = None if key is None else doc_id_of(source, key), self._engine.wall_clock()
         with self._engine.store.writing() as writing:
+            rights = _rights(writing, person_id, now_s)
             versions = writing.versions.of_source(source, doc_id)
-            own = [version for version in versions if version.doc_id.startswith(prefix_of(source))]
-            return bool(self._withdraw(writing, own, now_s))
+            own = {
+                version.memory
+                for version in versions
+                if version.doc_id.startswith(prefix_of(source))
+                and version.view == 0
+                and space_id in {None, version.space_id}
+                and (rights is None or rights.may_replace(version))
+            }
+            ended = [version for version in versions if version.memory in own]
+            return bool(self._withdraw(writing, ended, now_s))
 
     def import_file(
         self,
@@ -136,6 +167,7 @@ class Sources(Part):
         source: str | None = None,
         authors: Mapping[str, str] | None = None,
         columns: Mapping[str, str] | None = None,
+        person_id: str | None = None,
         day_first: bool | None = None,
         withdraw_most: bool = False,
         dry_run: bool = False,
@@ -149,9 +181,12 @@ class Sources(Part):
         stores what is new, updates what has changed, and withdraws what the file no longer has. An
         unreadable file stores nothing; the same call continues an interrupted import.
 
+        What the source said in another space moves: with ``person_id`` all that they may correct;
+        else what is in spaces, not private, that everybody may enter who may enter this one.
+
         Args:
             path: The file or folder.
-            space_id: The space to store it in; memories in another space move there.
+            space_id: The space to store it in.
             file_format: ``whatsapp``, ``icalendar``, ``vcard``, ``markdown``, ``csv`` or ``mbox``;
                 recognised by suffix and content, when left out.
             source: The source's name; format and file name, when left out.
@@ -159,6 +194,8 @@ class Sources(Part):
                 up by their own names.
             columns: Headers of a table by field, such as ``{"text": "Note"}``; recognised by their
                 names, when left out.
+            person_id: Who imports, and is the author where the file names none; as with
+                ``home.remember_many``.
             day_first: Whether 3/4/2026 is in April; read from the file, when left out.
             withdraw_most: Whether to withdraw even more than half of the source's memories, if
                 these are more than ten.
@@ -171,9 +208,11 @@ class Sources(Part):
             DatasetError: If the file cannot be read, or a library for it is missing (``pip install
                 'family-recall[import]'``).
             InvalidRequestError: If there is no such format.
-            UnknownSpaceError: If there is no such space.
+            UnknownPersonError: If there is no such person.
+            UnknownSpaceError: If there is no such space, or the person may not enter it.
             UnconfirmedError: If most of the source's memories would be withdrawn.
-            NotTheirsError: If ``home.remember`` stored one of the ids there.
+            NotTheirsError: If ``home.remember`` stored one of the ids there, or the person may not
+                store a memory.
         """
         # Imported here: it loads a fifth of the standard library, and few processes need it.
         from family_recall.apps import importing  # noqa: PLC0415
@@ -187,23 +226,34 @@ class Sources(Part):
         reading = importing.read(file, known_format, settings)
         with self._engine.store.reading() as tables:
             tables.household.space_no(space_id)
-            people = _Authors(tables.household.people(), authors or {})
+            rights = _rights(tables, person_id, now_s)
+            known = policy.known_people(tables.household, person_id, now_s)
+            people = _Authors(known, authors or {})
             stored = defaultdict[str, list[Version]](list)
-            for version in tables.versions.of_source(source):
+            for version in _related(tables, source, None, space_id, rights, now_s):
                 stored[version.doc_id].append(version)
         memories = [_memory(draft, source, space_id, people) for draft in reading.drafts]
+        if rights is not None:
+            memories = [rights.admitted(memory) for memory in memories]
         changed = [
             (memory, draft, stored.get(str(memory.doc_id), []))
             for memory, draft in zip(memories, reading.drafts, strict=True)
             if not _is_stored(stored.get(str(memory.doc_id), []), memory)
         ]
         created = sum(not versions for _, _, versions in changed)
-        own = {doc_id.removeprefix(prefix_of(source)): doc_id for doc_id in stored
+        theirs = {
+            version.memory
+            for versions in stored.values()
+            for version in versions
+            if version.view == 0 and (rights is None or rights.may_replace(version))
+        }
+        own = {doc_id.removeprefix(prefix_of(source)): doc_id for _, doc_id in sorted(theirs)
                if doc_id.startswith(prefix_of(source))}  # fmt: skip
+        before = len(own)
         for draft in reading.drafts:
             own.pop(draft.key, None)
         withdrawn = [doc_id for key, doc_id in own.items() if not reading.keeps(key)]
-        n, before = len(withdrawn), len(stored)
+        n = len(withdrawn)
         if n > max(MAX_WITHDRAWN, before * MAX_WITHDRAWN_SHARE) and not withdraw_most:
             raise UnconfirmedError(
                 f"{file}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
@@ -211,10 +261,15 @@ class Sources(Part):
                 "they are to go, say so (--withdraw-most)"
             )
         if not dry_run:
-            self._store(changed, source, now_s, progress)
+            self._store(changed, source, person_id, now_s, progress)
             if withdrawn:
                 with self._engine.store.writing() as writing:
-                    ended = [version for doc_id in withdrawn for version in stored[doc_id]]
+                    ended = [
+                        version
+                        for doc_id in withdrawn
+                        for version in stored[doc_id]
+                        if version.memory in theirs
+                    ]
                     self._withdraw(writing, ended, now_s)
             if embed == "now" and changed:
                 self._engine.embed_pending(
@@ -240,7 +295,12 @@ class Sources(Part):
         )
 
     def _store(
-        self, changed: _Changed, source: str, now_s: float, progress: StepCallback | None
+        self,
+        changed: _Changed,
+        source: str,
+        person_id: str | None,
+        now_s: float,
+        progress: StepCallback | None,
     ) -> None:
         """Store new and changed memories, a batch per transaction."""
         store, indexer = self._engine.store, self._engine.indexer
@@ -260,7 +320,9 @@ class Sources(Part):
                             "and what follows it were not stored"
                         )
                 memories = [memory for memory, _, _ in batch]
-                indexer.remember_within(writing, memories, now_s=now_s, static=static)
+                indexer.remember_within(
+                    writing, memories, now_s=now_s, static=static, person_id=person_id
+                )
                 for memory, draft, _ in batch:
                     if draft.relation is not None:
                         evidence = (str(memory.doc_id),)
@@ -289,34 +351,98 @@ class Sources(Part):
             entities = {row[end] for row in ended for end in ("subject", "object")}
             update_entities(self._engine.indexer, writing, entities)
 
-    def forget(self, source: str, key: str | None = None) -> Receipt:
+    def forget(
+        self,
+        source: str,
+        key: str | None = None,
+        *,
+        space_id: str | None = None,
+        person_id: str | None = None,
+    ) -> Receipt:
         """Forget the memories of a source with their history, as ``home.forget`` does.
 
         Without a key, every memory with this ``source`` is forgotten; with one, only what
-        :meth:`write` stored under it.
+        :meth:`write` stored under it; in one space or in all, and as far as this person may.
 
         Raises:
+            UnknownPersonError: If there is no such person.
             UnknownMemoryError: If there is none.
+            NotTheirsError: If there are only memories that this person may not forget.
         """
         doc_id = None if key is None else doc_id_of(source, key)
         forgetter = self._engine.forgetter
         return self._engine.forget(
-            lambda wall_s: forgetter.forget_source(source, doc_id, wall_s=wall_s)
+            lambda wall_s: forgetter.forget_source(
+                source, doc_id, space_id, person_id, wall_s=wall_s
+            )
         )
 
-    def keys(self, source: str) -> list[str]:
-        """List the keys of a source's current memories, in order."""
-        prefix = prefix_of(source)
+    def keys(
+        self, source: str, *, space_id: str | None = None, person_id: str | None = None
+    ) -> list[str]:
+        """List the keys of a source's current memories, in one space or in all, in order.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+        """
+        prefix, wall_s = prefix_of(source), self._engine.wall_clock()
         with self._engine.store.reading() as tables:
-            doc_ids = {version.doc_id for version in tables.versions.of_source(source)}
+            rights = _rights(tables, person_id, wall_s)
+            doc_ids = {
+                version.doc_id
+                for version in tables.versions.of_source(source)
+                if space_id in {None, version.space_id} and (rights is None or rights.sees(version))
+            }
         return sorted(
             doc_id.removeprefix(prefix) for doc_id in doc_ids if doc_id.startswith(prefix)
         )
 
-    def all(self) -> list[SourceCount]:
-        """Count the memories of each source, by name."""
+    def all(self, person_id: str | None = None) -> list[SourceCount]:
+        """Count the memories of each source in each space; with ``person_id`` those they see.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+        """
+        wall_s = self._engine.wall_clock()
         with self._engine.store.reading() as tables:
-            return [SourceCount(*counts) for counts in tables.versions.count_by_source()]
+            rights = _rights(tables, person_id, wall_s)
+            partitions = {
+                partition.no
+                for partition in tables.household.every_partition()
+                if partition.redacted_view == 0
+            }
+            if rights is not None:
+                partitions &= rights.visible_partitions
+            counts = tables.versions.count_by_source(partitions)
+        return [SourceCount(*count) for count in counts]
+
+
+def _rights(tables: Transaction, person_id: str | None, wall_s: float) -> Rights | None:
+    return None if person_id is None else rights_of(tables.household, person_id, wall_s=wall_s)
+
+
+def _related(
+    tables: Transaction,
+    source: str,
+    doc_id: str | None,
+    space_id: str,
+    rights: Rights | None,
+    wall_s: float,
+) -> list[Version]:
+    """List what a source said in a space, and elsewhere what moves there, with redacted views."""
+    versions = tables.versions.of_source(source, doc_id)
+    if all(version.space_id == space_id for version in versions) and rights is None:
+        return versions
+    if rights is None:
+        spaces = policy.moving_into(tables.household, space_id, wall_s)
+        return [version for version in versions if version.space_id in spaces]
+    memories = {
+        version.memory
+        for version in versions
+        if version.view == 0
+        and (rights.may_replace(version) or (version.space_id == space_id and rights.sees(version)))
+    }
+    return [version for version in versions if version.memory in memories]
 
 
 class _Authors:

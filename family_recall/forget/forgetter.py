@@ -99,14 +99,30 @@ class Forgetter:
             )
         return self._cleaned(*erased, wall_s)
 
-    def forget_source(self, source: str, doc_id: str | None, *, wall_s: float) -> Receipt:
-        """Forget the memories of a source, or one of them."""
+    def forget_source(
+        self,
+        source: str,
+        doc_id: str | None,
+        space_id: str | None,
+        person_id: str | None,
+        *,
+        wall_s: float,
+    ) -> Receipt:
+        """Forget the memories of a source, or one of them; see ``home.sources.forget``."""
         with self.store.writing() as writing:
-            choice = of_source(writing, source, doc_id)
+            rights = None
+            if person_id is not None:
+                rights = rights_of(writing.household, person_id, wall_s=wall_s)
+            choice = of_source(writing, source, doc_id, space_id, rights)
             if not choice.versions:
+                if choice.held_back:
+                    raise NotTheirsError(
+                        f"what {source!r} wrote can be forgotten only by its authors or by an "
+                        "owner of its space; nothing was forgotten"
+                    )
                 raise UnknownMemoryError(f"nothing is stored that {source!r} wrote")
             criteria = ("source",) if doc_id is None else ("source", "key")
-            erased = self._erase(writing, choice, None, criteria, None, wall_s)
+            erased = self._erase(writing, choice, person_id, criteria, None, wall_s)
         return self._cleaned(*erased, wall_s)
 
     def plan_removal(self, person_id: str, said: Said, about: About) -> RemovalPlan:

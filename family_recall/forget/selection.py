@@ -85,10 +85,20 @@ def expired(tables: Transaction, now_s: float) -> Choice:
     return with_versions(tables, matches, None)
 
 
-def of_source(tables: Transaction, source: str, doc_id: str | None) -> Choice:
-    """Choose the memories of a source, or one of them."""
+def of_source(
+    tables: Transaction,
+    source: str,
+    doc_id: str | None,
+    space_id: str | None,
+    rights: Rights | None,
+) -> Choice:
+    """Choose the memories of a source, or one of them, in a space, as far as a person may."""
     memories = None if doc_id is None else [(None, doc_id)]
-    matches = tables.versions.find(None, Criteria(memories=memories, source=source))
+    criteria = Criteria(memories=memories, source=source, space_id=space_id)
+    if rights is not None:
+        matches = tables.versions.find(rights.visible_partitions, criteria)
+        return with_versions(tables, matches, rights)
+    matches = tables.versions.find(None, criteria)
     return with_versions(tables, [match for match in matches if match.view == 0], None)
 
 

@@ -126,14 +126,17 @@ class Versions:
         )
         return [author for (author,) in rows]
 
-    def count_by_source(self) -> list[tuple[str, int, int]]:
-        """List each source, its current memories, and those of which only history is left."""
+    def count_by_source(self, partitions: Collection[int]) -> list[tuple[str, int, int, str]]:
+        """Count, for each source and space, current memories and those with history alone."""
         return sql.rows(
             self.connection,
-            "SELECT source, sum(n_current > 0), sum(n_current = 0) FROM (SELECT source,"
-            " sum(superseded_s IS NULL) AS n_current FROM memory"
-            " WHERE source IS NOT NULL AND redacted_view = 0 GROUP BY source, space, doc_id)"
-            " GROUP BY source ORDER BY source",
+            "SELECT source, sum(n_current > 0), sum(n_current = 0), space_id FROM"
+            " (SELECT m.source, s.space_id, sum(m.superseded_s IS NULL) AS n_current"
+            "  FROM memory m JOIN space s ON s.no = m.space"
+            f" WHERE m.source IS NOT NULL AND m.{_IN_PARTITIONS}"
+            "  GROUP BY m.source, m.space, m.doc_id)"
+            " GROUP BY source, space_id ORDER BY source, space_id",
+            (_json(partitions),),
         )
 
     def of_source(self, source: str, doc_id: str | None = None) -> list[Version]:

@@ -94,11 +94,12 @@ class AccessibleSpace(Record, frozen=True):
 
 
 class SourceCount(Record, frozen=True):
-    """The current and the withdrawn memories of a source."""
+    """The current and the withdrawn memories of a source in one space."""
 
     source: str
     n_memories: int
     n_withdrawn: int
+    space_id: str
 
 
 def check_audit_days(days: int) -> None:

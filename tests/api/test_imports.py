@@ -257,8 +257,9 @@ def test_a_source_says_what_its_file_said_last(
                 wall.tick(minutes=1)
                 lines = "".join(f"{key},{text}\n" for key, text in rows)
                 path.write_text(f"id,note\n{lines}", "utf-8")
-                imported = load(home, path, space_id=space_id)
+                where = {"space_id": space_id, "person_id": "priya"}
+                imported = load(home, path, **where)
                 assert imported.created + imported.updated + imported.unchanged == len(rows)
-                assert counts(load(home, path, space_id=space_id)) == (0, 0, len(rows), 0)
+                assert counts(load(home, path, **where)) == (0, 0, len(rows), 0)
                 assert listed(home) == sorted(text for _, text in rows)
         assert faults(Path(folder) / "a.db") == []

@@ -22,6 +22,7 @@ from family_recall.apps.cli.command import (
 from family_recall.apps.cli.erasure import receipt_lines
 from family_recall.apps.cli.options import option
 from family_recall.apps.cli.output import Output, counted, on_interrupt, one_line, step_bars
+from family_recall.apps.cli.people import as_seen_by_option
 from family_recall.apps.cli.settings import required_db_option, space_option
 from family_recall.errors import (
     DatasetError,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from family_recall.api.maintenance import Archive
-    from family_recall.types import Imported
+    from family_recall.types import Imported, SourceCount
     from family_recall.types.aliases import StepCallback
 
 
@@ -77,6 +78,14 @@ _JSON_LINES = {".jsonl", ".ndjson", ".json"}
 )
 @option("--author", "NAME=ID", "who an author of the file is", name="authors", multiple=True)
 @option(
+    "--person",
+    "ID",
+    "who imports, and is the author where the file names none; they replace and withdraw only what "
+    "they may correct",
+    name="person_id",
+    absent="the owner of the file, who may do everything",
+)
+@option(
     "--columns",
     "FIELD=HEADER,...",
     "columns of a table, such as text=Note,occurred_at=When",
@@ -111,6 +120,7 @@ def import_(
     file_format: str | None,
     authors: tuple[str, ...],
     columns: str | None,
+    person_id: str | None,
     batch_size: int,
     **options: Any,
 ) -> Output:
@@ -135,10 +145,13 @@ def import_(
       family-recall import family.ics contacts.vcf notes/ --author "Mum=sarah"
       family-recall import diary.csv --columns text=Note,occurred_at=When --space private:alice
     """
-    if len(files) == 1 and is_export(files[0]):
-        if options["dry_run"]:
-            raise click.UsageError("an exported household is imported whole; there is no dry run")
-        return _import_household(db, files[0])
+    is_household = len(files) == 1 and is_export(files[0])
+    if person_id is not None and (is_household or options["add_spaces"]):
+        raise click.UsageError(
+            "a whole household, and new spaces, are for the owner of the file; leave out --person"
+        )
+    if is_household:
+        return _import_household(db, files[0], options["dry_run"])
     author_ids = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
     headers = _pairs(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
@@ -151,7 +164,7 @@ def import_(
         raise click.UsageError("--source names one file's source; import the files one by one")
     _check_names(source_files)
     with open_household(db) as home:
-        spaces = _Spaces(home, add=options.pop("add_spaces"))
+        spaces = _Spaces(home, person_id, add=options.pop("add_spaces"))
         outputs = []
         if memory_files and dry_run:
             outputs.append(_check_memories(spaces, memory_files, space_id))
@@ -180,12 +193,13 @@ def _check_names(files: Sequence[Path]) -> None:
 
 
 class _Spaces:
-    """The household's spaces, and the ones that were added."""
+    """The household's spaces that a person may enter, and the ones that were added."""
 
-    def __init__(self, home: fr.FamilyRecall, *, add: bool) -> None:
+    def __init__(self, home: fr.FamilyRecall, person_id: str | None, *, add: bool) -> None:
         self.home = home
+        self.person_id = person_id
         self.add = add
-        self._known = {space.space_id for space in home.spaces.all()}
+        self._known = {space.space_id for space in home.spaces.all(person_id)}
         self.added: list[str] = []
 
     def require(self, space_id: str, where: str = "") -> None:
@@ -224,7 +238,12 @@ def _import_sources(
             for file in files:
                 steps = functools.partial(_show_step, show, file.name)
                 imported = spaces.home.sources.import_file(
-                    file, space_id=space_id, embed="later", progress=steps, **options
+                    file,
+                    space_id=space_id,
+                    person_id=spaces.person_id,
+                    embed="later",
+                    progress=steps,
+                    **options,
                 )
                 imports.append(imported)
         except FamilyRecallError as error:
@@ -280,7 +299,9 @@ def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
     return pairs
 
 
-def _import_household(db: Path, file: Path) -> Output:
+def _import_household(db: Path, file: Path, dry_run: bool) -> Output:
+    if dry_run:
+        raise click.UsageError("an exported household is imported whole; there is no dry run")
     archive: Archive | None = None
 
     def progress_so_far() -> str:
@@ -316,7 +337,7 @@ def _import_memories(
 
     def store() -> int:
         """Store and empty the batch; return the number of lines stored so far."""
-        for stored in home.remember_many(batch):
+        for stored in home.remember_many(batch, person_id=spaces.person_id):
             counts[stored.outcome] += 1
         batch.clear()
         return sum(counts.values())
@@ -438,26 +459,49 @@ def _delimiter(path: Path) -> str:
     return "\t" if path.suffix.lower() == ".tsv" else ","
 
 
+_acting_option = option(
+    "--person",
+    "ID",
+    "only what this person may correct or forget",
+    name="person_id",
+    absent="all of it, as the owner of the file",
+)
+_source_space_option = option(
+    *("--space", "ID", "only there"), name="space_id", absent="the only one it is in"
+)
+
+
 @household_group
-def sources(home: fr.FamilyRecall) -> Output:
+@as_seen_by_option
+def sources(home: fr.FamilyRecall, person_id: str | None) -> Output:
     """List the sources of memories, such as imported files, and how many each has.
+
+    For a person: what they see of them.
 
     Examples:
       family-recall sources --db family.db
       family-recall sources withdraw "whatsapp:Tom"
     """
     records, lines = [], []
-    for count in home.sources.all():
+    counts = home.sources.all(person_id)
+    spaces = Counter(count.source for count in counts)
+    for count in counts:
         n, n_withdrawn = count.n_memories, count.n_withdrawn
-        records.append({"source": count.source, "memories": n, "withdrawn": n_withdrawn})
+        records.append({"source": count.source, "space": count.space_id,
+                        "memories": n, "withdrawn": n_withdrawn})  # fmt: skip
         withdrawn = f", {n_withdrawn:,} withdrawn" if n_withdrawn else ""
-        lines.append(f"{count.source}: {counted(n, 'memory')}{withdrawn}")
+        where = f" in {count.space_id}" if spaces[count.source] > 1 else ""
+        lines.append(f"{count.source}{where}: {counted(n, 'memory')}{withdrawn}")
     return Output(records, lines or ["no memory has a source"])
 
 
 @household_command("withdraw", group=sources)
 @click.argument("source", metavar="SOURCE")
-def sources_withdraw(home: fr.FamilyRecall, source: str) -> Output:
+@_source_space_option
+@_acting_option
+def sources_withdraw(
+    home: fr.FamilyRecall, source: str, space_id: str | None, person_id: str | None
+) -> Output:
     """End all that a source says: nothing recalls it, and the history has it.
 
     Importing the file again brings it back.
@@ -466,16 +510,23 @@ def sources_withdraw(home: fr.FamilyRecall, source: str) -> Output:
       family-recall sources withdraw "whatsapp:Tom" --db family.db
       family-recall sources
     """
-    n = len(home.sources.keys(source))
-    if not home.sources.withdraw(source):
-        raise UnknownMemoryError(_unknown(home, source))
+    counts = _counts_of(home, source, space_id, person_id)
+    n = len(home.sources.keys(source, space_id=space_id, person_id=person_id))
+    if not counts or not home.sources.withdraw(source, space_id=space_id, person_id=person_id):
+        raise UnknownMemoryError(_unknown(home, source, person_id))
+    if person_id is not None:
+        n -= len(home.sources.keys(source, space_id=space_id, person_id=person_id))
     return Output({"source": source, "withdrawn": n}, [f"withdrawn: {counted(n, 'memory')}"])
 
 
 @household_command("forget", group=sources)
 @click.argument("source", metavar="SOURCE")
+@_source_space_option
+@_acting_option
 @click.option("--yes", is_flag=True, help="forget it (default: show how much it is)")
-def sources_forget(home: fr.FamilyRecall, source: str, yes: bool) -> Output:
+def sources_forget(
+    home: fr.FamilyRecall, source: str, space_id: str | None, person_id: str | None, yes: bool
+) -> Output:
     """Forget all that a source ever said, so that no byte of it is left in the file.
 
     The file that was imported stays where it is.
@@ -484,19 +535,37 @@ def sources_forget(home: fr.FamilyRecall, source: str, yes: bool) -> Output:
       family-recall sources forget "whatsapp:Tom" --yes --db family.db
       family-recall forgotten --verify
     """
-    counts = {count.source: count for count in home.sources.all()}
-    if source not in counts:
-        raise UnknownMemoryError(_unknown(home, source))
+    counts = _counts_of(home, source, space_id, person_id)
+    if not counts:
+        raise UnknownMemoryError(_unknown(home, source, person_id))
     if not yes:
-        n = counts[source].n_memories + counts[source].n_withdrawn
+        n = sum(count.n_memories + count.n_withdrawn for count in counts)
         raise click.ClickException(
             f"nothing was forgotten; to forget {counted(n, 'memory')} of {source!r}, "
             "with their history, add --yes"
         )
-    receipt = home.sources.forget(source)
+    receipt = home.sources.forget(source, space_id=space_id, person_id=person_id)
     return Output(receipt.to_json(), receipt_lines(receipt))
 
 
-def _unknown(home: fr.FamilyRecall, source: str) -> str:
-    known = ", ".join(repr(count.source) for count in home.sources.all()[:8]) or "none"
+def _counts_of(
+    home: fr.FamilyRecall, source: str, space_id: str | None, person_id: str | None
+) -> list[SourceCount]:
+    """Count a source in the one space that it is in, or that is named."""
+    counts = [
+        count
+        for count in home.sources.all(person_id)
+        if count.source == source and space_id in {None, count.space_id}
+    ]
+    if len(counts) > 1 and person_id is None:
+        spaces = " and ".join(count.space_id for count in counts)
+        raise click.UsageError(
+            f"{source!r} is in {spaces}; choose one with --space, or say who you are with --person"
+        )
+    return counts
+
+
+def _unknown(home: fr.FamilyRecall, source: str, person_id: str | None) -> str:
+    names = dict.fromkeys(count.source for count in home.sources.all(person_id))
+    known = ", ".join(map(repr, [*names][:8])) or "none"
     return f"there is nothing to withdraw or forget of a source {source!r}; there are {known}"

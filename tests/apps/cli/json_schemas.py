@@ -155,7 +155,7 @@ SCHEMAS: dict[str, Schema] = {
             opened(path=TEXT, records=by_name(WHOLE)),
         ]
     },
-    "sources": listed(closed(source=TEXT, memories=WHOLE, withdrawn=WHOLE)),
+    "sources": listed(closed(source=TEXT, space=TEXT, memories=WHOLE, withdrawn=WHOLE)),
     "sources withdraw": closed(source=TEXT, withdrawn=WHOLE),
     "sources forget": RECEIPT,
     "relate": listed(

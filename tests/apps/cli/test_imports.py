@@ -225,6 +225,29 @@ def test_a_file_goes_to_a_space_that_is_there(db: Path, tmp_path: Path) -> None:
     assert "in shared:moon" in call(*into, "--add-spaces").stdout
 
 
+def test_a_file_of_two_people_is_each_ones_own(db: Path, tmp_path: Path) -> None:
+    """Neither replaces the other's; each lists and withdraws their own, and others say which."""
+    for person in ("alice", "tom"):
+        done("people", "add", person, "--db", db)
+        into = ("--space", f"private:{person}", "--person", person)
+        assert "2 created" in done("import", "--db", db, chat_of(tmp_path), *into)
+    at = ("whatsapp:Us", "--db", db)
+
+    assert done("sources", "--db", db, "--person", "tom") == "whatsapp:Us: 2 memories\n"
+    assert "whatsapp:Us in private:tom: 2 memories\n" in done("sources", "--db", db)
+    unclear = call("sources", "withdraw", *at)
+    assert "is in private:alice and private:tom; choose one with --space" in unclear.stderr
+    assert done("sources", "withdraw", *at, "--person", "tom") == "withdrawn: 2 memories\n"
+    assert "2 memories forgotten" in done(
+        "sources", "forget", *at, "--space", "private:tom", "--yes"
+    )
+    assert done("sources", "--db", db) == "whatsapp:Us: 2 memories\n"
+    for space in ("private:alice", "private:nobody"):
+        into = ("--space", space, "--person", "tom")
+        refused = call("import", "--db", db, chat_of(tmp_path), *into).stderr
+        assert f"expected a space of this household, got {space!r}" in refused
+
+
 def test_most_of_a_source_is_withdrawn_only_when_told_to(db: Path, tmp_path: Path) -> None:
     """Another file of the same name would withdraw the first."""
     text = "".join(f"30/10/2025, 18:{n} - Mum: Message {n}\n" for n in range(10, 30))
