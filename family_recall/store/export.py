@@ -76,6 +76,11 @@ _STORED_ONLY = {
 }  # fmt: skip
 """Columns of a memory's row that are not fields of a memory."""
 _MEMORY_ID = {"memory": "id", "feedback": "memory", "shown": "memory", "audit_memory": "memory"}
+_READABLE = (
+    " AND typeof(rank) = 'integer' AND rank > 0 AND memory IN (SELECT id FROM memory)"
+    " AND entry IN (SELECT no FROM audit)"
+)
+"""Rows of the audit log that fit; the table has no row ids by which a view could hide others."""
 _DOES_NOT_FIT = (
     apsw.ConstraintError, apsw.MismatchError, OverflowError, TypeError, UnicodeError,
 )  # fmt: skip
@@ -312,10 +317,12 @@ def _records(
 
 
 def _condition(table: str, without: Collection[int]) -> str:
-    if not without or table not in _MEMORY_ID:
+    if table not in _MEMORY_ID or not (without or table == "audit_memory"):
         return ""
     left_out = f"(SELECT value FROM json_each('{json.dumps(sorted(without))}'))"
     condition = f" WHERE {_MEMORY_ID[table]} NOT IN {left_out}"
+    if table == "audit_memory":
+        condition += _READABLE
     if table == "shown":
         condition += f" AND feedback NOT IN (SELECT no FROM feedback WHERE memory IN {left_out})"
     return condition

@@ -50,6 +50,15 @@ _MORE_OPEN = (
     f" WHERE p.superseded_s IS NOT NULL AND {_RANK.format('p')} < {_RANK.format('c')}"
 )
 _DERIVED = ("mention", "edge", "identifier", "mentioned_time")
+_DELETE_STRAY = """
+DELETE FROM main.entity WHERE -id >> 40 NOT IN (SELECT no FROM partition);
+UPDATE main.partition SET next_entity = max(next_entity, 1 + coalesce(
+  (SELECT max(-e.id) FROM main.entity e WHERE -e.id >> 40 = no) - (no << 40), 0));
+DELETE FROM main.alias WHERE entity NOT IN (SELECT id FROM main.entity)
+  OR -entity >> 40 IS NOT partition;
+DELETE FROM main.relation WHERE subject NOT IN (SELECT id FROM main.entity)
+  OR object NOT IN (SELECT id FROM main.entity) OR -subject >> 40 <> -object >> 40;
+"""
 
 
 class Snapshot(
@@ -337,10 +346,14 @@ class WriteTransaction(Transaction):
         )
 
     def clear_derived(self) -> None:
-        """Delete all that is derived: words, vectors, identifiers, times, mentions, edges."""
+        """Delete all that is derived: words, vectors, identifiers, times, mentions, edges.
+
+        Names that belong to nothing, and relations between such, go too.
+        """
         self.vectors.clear()
         for table in _DERIVED:
             self.connection.execute(f"DELETE FROM main.{table}")
+        self.connection.execute(_DELETE_STRAY)
         for shard in shards_in(self.connection):
             word_index.drop(self.connection, shard)
             word_index.create(self.connection, shard)

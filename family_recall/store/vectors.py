@@ -106,6 +106,20 @@ def find_views(connection: apsw.Connection, model_id: str) -> list[Model]:
     return itself + sorted(views, key=lambda model: _PARTS.index(model.role))
 
 
+def _stored(model: Model) -> str:
+    """Return the query for the vectors of memories, given in JSON.
+
+    It reads what a vec0 table is made of: the extension crashes later where that is damaged.
+    """
+    if model.storage == "plain":
+        return f"SELECT vector FROM {model.table} WHERE id IN {_IDS}"
+    return (
+        f"SELECT substr(v.vectors, {model.dim} * r.chunk_offset + 1, {model.dim})"
+        f" FROM {model.table}_rowids r JOIN {model.table}_vector_chunks00 v ON v.rowid = r.chunk_id"
+        f" WHERE r.rowid IN {_IDS}"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """Every model's vectors, inside one transaction.
@@ -232,19 +246,17 @@ class Vectors:
 
     def move(self, memory: int, shard: int) -> None:
         """Move a memory's vectors to another shard; where that cannot be, they are pending."""
+        ids = json.dumps([memory])
         for model in models(self.connection):
-            if not self._is_writable(model):
-                self._delete(model, json.dumps([memory]))
+            (vector,) = sql.row(self.connection, _stored(model), (ids,)) or (b"",)
+            self._delete(model, ids)
+            is_whole = isinstance(vector, bytes) and len(vector) % model.dim == 0
+            if vector and is_whole and self._is_writable(model):
+                self._insert(model, [(memory, shard, vector)])
+            else:
                 self.connection.execute(
                     "DELETE FROM embedding WHERE memory = ? AND model = ?", (memory, model.no)
                 )
-                continue
-            row = sql.row(
-                self.connection, f"SELECT vector FROM {model.table} WHERE id = ?", (memory,)
-            )
-            if row is not None:
-                self._delete(model, json.dumps([memory]))
-                self._insert(model, [(memory, shard, row[0])])
         self._count_rewrite({partition_of(memory)})
 
     def drop_others(self, model_id: str) -> tuple[str, ...]:
@@ -268,17 +280,14 @@ class Vectors:
         """Return the bytes of all vectors of some memories."""
         statements = [
             f"SELECT tokens FROM embedding WHERE memory IN {_IDS}",
-            *(
-                f"SELECT vector FROM {model.table} WHERE id IN {_IDS}"
-                for model in models(self.connection)
-                if self._is_writable(model)
-            ),
+            *map(_stored, models(self.connection)),
         ]
         memories = json.dumps(list(ids))
         return [
-            bytes(blob)
+            blob
             for statement in statements
             for (blob,) in sql.rows(self.connection, statement, (memories,))
+            if isinstance(blob, bytes)
         ]
 
     def _to_embed(self, condition: str, values: tuple[object, ...]) -> list[ToEmbed]:
@@ -320,43 +329,64 @@ class Vectors:
         )
 
     def _delete(self, model: Model, memories: str) -> None:
-        """Delete the rows of memories, given in JSON; without the extension from vec0's tables."""
-        if self._is_writable(model):
+        """Delete the rows of memories, given in JSON.
+
+        vec0 leaves its tables locked where one is damaged, and crashes when it is dropped then: so
+        this deletes from the tables that it is made of. A damaged chunk holds no vectors.
+        """
+        if model.storage == "plain":
             self.connection.execute(f"DELETE FROM {model.table} WHERE id IN {_IDS}", (memories,))
             return
-        places = sql.rows(
+        offsets: dict[tuple[int, int], list[int]] = {}
+        for chunk, vectors_row, offset in sql.rows(
             self.connection,
-            f"SELECT rowid, chunk_id, chunk_offset FROM {model.table}_rowids WHERE rowid IN {_IDS}",
+            f"SELECT c.chunk_id, v._rowid_, r.chunk_offset FROM {model.table}_rowids r"
+            f" JOIN {model.table}_chunks c USING(chunk_id)"
+            f" JOIN {model.table}_vector_chunks00 v ON v.rowid = c.chunk_id"
+            f" WHERE r.rowid IN {_IDS} AND typeof(r.chunk_offset) = 'integer'"
+            f" AND r.chunk_offset BETWEEN 0 AND {_CHUNK - 1}"
+            f" AND typeof(c.validity) = 'blob' AND length(c.validity) = {_CHUNK // 8}"
+            f" AND typeof(c.rowids) = 'blob' AND length(c.rowids) = {8 * _CHUNK}"
+            f" AND typeof(v.vectors) = 'blob' AND length(v.vectors) = {_CHUNK * model.dim}",
             (memories,),
+        ):
+            offsets.setdefault((chunk, vectors_row), []).append(offset)
+        for (chunk, vectors_row), cleared in offsets.items():
+            self._clear(model, chunk, vectors_row, cleared)
+        self.connection.execute(
+            f"DELETE FROM {model.table}_rowids WHERE rowid IN {_IDS}", (memories,)
         )
-        for memory, chunk, offset in places:
-            stored = sql.row(
-                self.connection,
-                f"SELECT c.validity, c.rowids, v.vectors FROM {model.table}_chunks c"
-                f" JOIN {model.table}_vector_chunks00 v ON v.rowid = c.chunk_id"
-                " WHERE c.chunk_id = ?",
-                (chunk,),
-            )
-            validity, ids, vectors = map(bytearray, stored)
+
+    def _clear(self, model: Model, chunk: int, vectors_row: int, offsets: Sequence[int]) -> None:
+        """Zero vectors of a vec0 chunk; one without vectors is deleted."""
+        chunks, chunk_vectors = f"{model.table}_chunks", f"{model.table}_vector_chunks00"
+        stored = sql.row(
+            self.connection, f"SELECT validity, rowids FROM {chunks} WHERE chunk_id = ?", (chunk,)
+        )
+        validity, ids = map(bytearray, stored)
+        for offset in offsets:
             validity[offset // 8] &= ~(1 << offset % 8)
             ids[8 * offset : 8 * offset + 8] = bytes(8)
-            vectors[model.dim * offset : model.dim * (offset + 1)] = bytes(model.dim)
+        if not any(validity):
+            self.connection.execute(f"DELETE FROM {chunks} WHERE chunk_id = ?", (chunk,))
             self.connection.execute(
-                f"UPDATE {model.table}_chunks SET validity = ?, rowids = ? WHERE chunk_id = ?",
-                (bytes(validity), bytes(ids), chunk),
+                f"DELETE FROM {chunk_vectors} WHERE _rowid_ = ?", (vectors_row,)
             )
-            self.connection.execute(
-                f"UPDATE {model.table}_vector_chunks00 SET vectors = ? WHERE rowid = ?",
-                (bytes(vectors), chunk),
-            )
-            self.connection.execute(f"DELETE FROM {model.table}_rowids WHERE rowid = ?", (memory,))
+            return
+        self.connection.execute(
+            f"UPDATE {chunks} SET validity = ?, rowids = ? WHERE chunk_id = ?",
+            (bytes(validity), bytes(ids), chunk),
+        )
+        with self.connection.blob_open("main", chunk_vectors, "vectors", vectors_row, True) as blob:
+            for offset in offsets:
+                blob.seek(model.dim * offset)
+                blob.write(bytes(model.dim))
 
     def _drop(self, model: Model) -> None:
-        """Delete a model and its table, part by part where the extension is not here."""
-        if self._is_writable(model):
+        """Delete a model and its table; of vec0's, what it is made of (see :meth:`_delete`)."""
+        if model.storage == "plain":
             self.connection.execute(f"DROP TABLE IF EXISTS {model.table}")
         else:
-            # Without the module SQLite cannot drop its table, but what the table is made of.
             self.connection.execute(
                 "PRAGMA writable_schema = ON;"
                 f"DELETE FROM sqlite_master WHERE name = '{model.table}';"

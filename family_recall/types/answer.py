@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
@@ -344,9 +344,10 @@ class Answer(Record, frozen=True, kw_only=True):
         return " ".join(["I think:", *closed] if closed and self.status == "weak" else closed)
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        return super().from_json({**record, "trace": prepared(record["trace"])})
+    def _as_stored(cls, record: Any) -> Any:
+        if not isinstance(record, Mapping):
+            return record
+        return {**record, "trace": prepared(record.get("trace"))}
 
 
 def _briefed(result: Result, max_chars: int) -> BriefedMemory:

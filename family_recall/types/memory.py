@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from family_recall.errors import InvalidMemoryError
 from family_recall.types.fields import (
@@ -190,10 +190,14 @@ class Corrected(Record, frozen=True):
         return {"doc_id": self.doc_id, "space_id": self.space_id, "changed": changed}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        changed = {name: (pair["was"], pair["is"]) for name, pair in record["changed"].items()}
-        return super().from_json({**record, "changed": changed})
+    def _as_stored(cls, record: Any) -> Any:
+        if not isinstance(record, Mapping) or not isinstance(record.get("changed"), Mapping):
+            return record
+        changed = {
+            name: (pair.get("was"), pair.get("is")) if isinstance(pair, Mapping) else pair
+            for name, pair in record["changed"].items()
+        }
+        return {**record, "changed": changed}
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,16 @@ class Record(msgspec.Struct, frozen=True):
             InvalidRequestError: If a field is missing, or of another type.
         """
         try:
-            return msgspec.convert(record, cls)
-        except (msgspec.ValidationError, UnicodeError) as error:
+            return msgspec.convert(cls._as_stored(record), cls)
+        except (msgspec.ValidationError, RecursionError, UnicodeError) as error:
             name = re.sub(r"(?<!^)(?=[A-Z])", " ", cls.__name__).lower()
             article = "an" if name[0] in "aeiou" else "a"
             raise InvalidRequestError(f"this is not {article} {name}: {error}") from None
+
+    @classmethod
+    def _as_stored(cls, record: Any) -> Any:
+        """Return JSON as its fields are stored, where :meth:`to_json` wrote them otherwise."""
+        return record
 
 
 def as_json(value: Any) -> Any:

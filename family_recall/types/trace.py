@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
@@ -167,12 +167,12 @@ class Trace(Record, frozen=True):
         return record
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        return super().from_json(prepared(record))
+    def _as_stored(cls, record: Any) -> Any:
+        return prepared(record)
 
 
-def prepared(record: Mapping[str, Any]) -> dict[str, Any]:
+def prepared(record: Any) -> Any:
     """Return a trace's JSON with its understanding's identifiers as pairs."""
-    understanding = record.get("understanding")
-    return {**record, "understanding": understanding and with_pairs(understanding)}
+    if not isinstance(record, Mapping):
+        return record
+    return {**record, "understanding": with_pairs(record.get("understanding"))}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 
 from msgspec.structs import replace
 
@@ -107,14 +107,18 @@ class Understanding(Record, frozen=True):
         return Record.to_json(self) | {"identifiers": identifiers}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Self:
-        """Read what :meth:`to_json` wrote."""
-        return super().from_json(with_pairs(record))
+    def _as_stored(cls, record: Any) -> Any:
+        return with_pairs(record)
 
 
-def with_pairs(record: Mapping[str, Any]) -> dict[str, Any]:
+def with_pairs(record: Any) -> Any:
     """Return an understanding's JSON with its identifiers as pairs of kind and value."""
-    pairs = [(item.get("kind"), item.get("value")) for item in record.get("identifiers", ())]
+    if not isinstance(record, Mapping) or not isinstance(record.get("identifiers"), Sequence):
+        return record
+    pairs = [
+        (item.get("kind"), item.get("value")) if isinstance(item, Mapping) else item
+        for item in record["identifiers"]
+    ]
     return {**record, "identifiers": pairs}
 
 

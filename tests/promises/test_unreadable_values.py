@@ -10,7 +10,6 @@ import contextlib
 import datetime as dt
 import functools
 import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -21,7 +20,7 @@ from family_recall.apps.cli.doctor import examine
 from family_recall.errors import StoreError
 from family_recall.store import word_index
 from family_recall.store.file import damage
-from family_recall.store.file.schema import SCHEMA, shard_of
+from family_recall.store.file.schema import shard_of
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -33,23 +32,11 @@ from tests.conftest import (
     recall,
     remember,
 )
+from tools.torture.damaged import DERIVED, VALUES, columns_of, put_values, without_constraints
 
-VALUES = (
-    "NULL", "0", "-1", "1", "7", "2147483648", "9007199254740993", "9223372036854775807",
-    "-9223372036854775808", "0.5", "-0.5", "30.0", "1e308", "-1e308", "9e999", "-9e999", "5e-324",
-    "253402300800", "-62135596801", "1e20", "''", "' '", "char(9)", "'true'", "'NaN'", "'inf'",
-    "'1e400'", "'-5'", "'30.0'", "'999999999999999999999'", "'0x1F'", "'2025-13-45'",
-    "'9999-12-31T23:59:59'", "'owner'", "'nosuch'", "'[]'", "'{}'", "'[1]'", "'[[]]'",
-    "'{\"a\":'", "'null'", "'[\"\\ud800\"]'", "printf('%.100000c', '[')",
-    "printf('%.100000c', 'x')", "'a' || char(0) || 'b'", "CAST(x'eda080' AS TEXT)",
-    "CAST(x'ff' AS TEXT)", "x''", "x'00ff'", "zeroblob(5000)",
-)  # fmt: skip
 N = len(VALUES)
 SETTINGS = tuple(damage.SETTINGS)
-OTHERS = (
-    "memory", "word_count", "identifier", "mentioned_time", "embedding", "entity", "alias",
-    "mention", "relation", "edge", "feedback", "shown", "learned", "audit_memory", "vectors_1",
-)  # fmt: skip
+OTHERS = (*damage.RECORDS, *DERIVED)
 QUESTION = "where is the spare key?"
 
 
@@ -122,74 +109,11 @@ INSERT INTO learned SELECT :no, 2, :no, at_s, '{}' FROM feedback WHERE no = 1;
 """
 
 
-def columns_of(*tables: str) -> list[tuple[str, str]]:
-    """List the columns of some tables; no row can say which row it is in any other way."""
-    connection = apsw.Connection(":memory:")
-    connection.execute(SCHEMA)
-    connection.execute("CREATE TABLE vectors_1(id INTEGER PRIMARY KEY, shard INTEGER, vector BLOB)")
-    return [
-        (table, name)
-        for table in tables
-        for name, kind, key in connection.execute(
-            "SELECT name, type, pk FROM pragma_table_info(?)", (table,)
-        )
-        if not (kind == "INTEGER" and key and name in {"no", "id"})
-    ]
-
-
-_STRICT = (
-    (") STRICT, WITHOUT ROWID", ") /* strict */ WITHOUT ROWID"),
-    (") STRICT", ") /* strict */"),
-)
-
-
-@contextlib.contextmanager
-def without_constraints(path: Path) -> Iterator[apsw.Connection]:
-    """Lend a connection that takes any value, as a damaged disk does: no STRICT table, no CHECK."""
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
-        _edit_schema(connection, _STRICT)
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        yield connection
-        _edit_schema(connection, [pair[::-1] for pair in _STRICT])
-
-
-def _edit_schema(connection: apsw.Connection, changes: Sequence[tuple[str, str]]) -> None:
-    connection.execute("PRAGMA writable_schema = ON")
-    for change in changes:
-        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, ?, ?)", change)
-    version = connection.pragma("schema_version")
-    connection.execute(f"PRAGMA schema_version = {version + 1}; PRAGMA writable_schema = OFF")
-
-
 def with_values(path: Path, table: str, column: str, first: int) -> int:
     """Put values into the last rows of a table, from the first one on; return how many."""
     path.write_bytes(household())
     with without_constraints(path) as connection:
-        return _put_values(connection, table, column, first)
-
-
-def _put_values(connection: apsw.Connection, table: str, column: str, first: int) -> int:
-    keys = [
-        name for name, key in connection.execute(
-            "SELECT name, pk FROM pragma_table_info(?)", (table,)
-        ) if key
-    ]  # fmt: skip
-    rows = connection.execute(
-        f"SELECT {', '.join(keys)} FROM {table} ORDER BY {', '.join(f'{key} DESC' for key in keys)}"
-    ).fetchall()
-    rows = rows[: max(1, len(rows) - 1)]
-    where = " AND ".join(f"{key} IS ?" for key in keys)
-    connection.execute("BEGIN")
-    for value, key in zip(VALUES[first:], rows, strict=False):
-        try:
-            connection.execute(
-                f"UPDATE OR IGNORE {table} SET {column} = {value} WHERE {where}", key
-            )
-        except (apsw.ConstraintError, apsw.MismatchError):
-            continue  # SQLite itself keeps this value out
-    connection.execute("COMMIT")
-    return len(rows)
+        return put_values(connection, table, column, VALUES[first:])
 
 
 def unreadable(path: Path) -> list[str]:

@@ -1,9 +1,10 @@
 """Call the whole public surface with right and wrong values: clear errors alone may come of it.
 
-Every public method of a household and of its parts, every public class and `from_json`, every
-command, every tool for language models and every page and form gets arguments of which some are
-sound, some of another meaning, and some of a wrong type. Allowed are the errors of errors.py, a
-TypeError that Python raises for the call itself, click's errors and a page's status below 500.
+Every public method of a household, of its parts and of what they return, every public class and
+`from_json`, every command, every tool for language models, the MCP server and every page and form
+get arguments of which some are sound, some of another meaning, and some of a wrong type. Allowed
+are the errors of errors.py, a TypeError that Python raises for the call itself, click's errors and
+a page's status below 500.
 
 Each round starts from a copy of one household, and ends by opening and checking it: whatever was
 accepted must leave a file that opens. A round depends on --seed and its number alone, so a run goes
@@ -43,7 +44,14 @@ from tools.torture.household import HOME, add_family, note, open_home
 from tools.torture.surface_calls import CALLERS, Call
 
 CALLS_A_ROUND = 100
-_WEIGHTS = {"api": 8, "tool": 4, "form": 3, "command": 1}  # a command takes as long as fifty calls
+_WEIGHTS = {
+    "api": 10,
+    "open": 1,
+    "tool": 4,
+    "mcp": 2,
+    "form": 3,
+    "command": 1,
+}  # a command takes as long as fifty calls
 
 
 @dataclass(slots=True)

@@ -1,13 +1,24 @@
-"""Calls of the public surface with arguments by chance: the API, commands, tools and pages."""
+"""Calls of the public surface with arguments by chance: the API, commands, tools, MCP and pages.
+
+What is called, and with what, follows from signatures and annotations: a new part, method, class,
+command or tool is attacked without being listed here. ``GOOD`` adds values that mean something.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import collections.abc
 import dataclasses
 import datetime as dt
 import decimal
+import functools
 import inspect
+import json
+import os
 import random
+import re
+import types
+import typing
 import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,14 +45,16 @@ from family_recall import (
     Selection,
     Space,
 )
+from family_recall.api.arguments import Part
+from family_recall.apps import mcp as mcp_server
+from family_recall.apps import web
 from family_recall.apps.cli import main
 from family_recall.apps.llm_tools import dispatch
 from family_recall.apps.llm_tools.tools import TOOLS
 from family_recall.apps.web.app import CHANGES, EDITING, READING, application
 from family_recall.apps.web.pages import FORM_TOKEN, Reader
-from family_recall.types.erasure import SelectionFields
-from family_recall.types.memory import MemoryFields
-from family_recall.types.request import ContextFields
+from family_recall.errors import FamilyRecallError
+from family_recall.types.fields import FieldSpec
 from tools.torture.fuzz import ODD, QUESTIONS
 from tools.torture.household import HOME
 
@@ -83,21 +96,20 @@ GOOD: Mapping[str, tuple[Any, ...]] = {
     "undo_for": (None, dt.timedelta(days=1)), "dry_run": (True, False),
 }  # fmt: skip
 _EVERY_GOOD = tuple(value for values in GOOD.values() for value in values)
-_FIELDS = tuple({**ContextFields.__annotations__, **MemoryFields.__annotations__,
-                 **SelectionFields.__annotations__})  # fmt: skip
-_NOT_CALLED = {"close", "open"}  # open() is called by commands, on files of its own
+_BY_TYPE: Mapping[Any, tuple[Any, ...]] = {
+    str: (*QUESTIONS, "Priya", "priya", HOME, "note-1", "2026-01-10", "x" * 20_000, "\x1b[31m", ""),
+    bytes: (b"", b"\x00" * 32), int: (0, 1, 2, 30, -1, 10**6, 2**62), bool: (True, False),
+    float: (0.0, 0.5, 1.0, 20.0, -1.0, 1e12), type(None): (None,), object: ("x", 1),
+    dt.datetime: (dt.datetime(2026, 1, 10, tzinfo=dt.UTC), dt.datetime(2026, 1, 10),  # noqa: DTZ001
+                  _FIRST, _LAST),
+    dt.date: (dt.date(2026, 1, 10), dt.date.min, dt.date.max), dt.timedelta: (
+        dt.timedelta(0), dt.timedelta(days=30), dt.timedelta.max, -dt.timedelta.resolution),
+    Path: (Path("copy.db"), Path("nosuch/copy"), Path()),
+}  # fmt: skip
+_NOT_CALLED = {"close", "open"}  # open() is called on files of its own
 _SERVERS_AND_NETWORK = {"browse", "mcp", "demo", "eval", "compare", "bench", "fetch", "completion"}
-_PARTS = (
-    "people",
-    "spaces",
-    "memories",
-    "relations",
-    "erasure",
-    "learning",
-    "maintenance",
-    "audit",
-)
 _ORIGIN = "http://127.0.0.1:8787"
+_SECRET = "a-token-for-this-run-alone"  # noqa: S105
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,34 +123,123 @@ class Call:
 Caller = Callable[[random.Random], Call]
 
 
-def value(chance: random.Random, name: str) -> Any:
-    """Return a value for a parameter: sound, of another meaning, or of any type."""
+def value(chance: random.Random, name: str, hint: Any = None) -> Any:
+    """Return a value for a parameter: sound, of its type, of another meaning, or of any type."""
     throw = chance.random()
-    if throw < 0.6 and name in GOOD:
+    if throw < 0.5 and name in GOOD:
         return chance.choice(GOOD[name])
-    return chance.choice(_EVERY_GOOD if throw < 0.75 else ODDER)
+    if throw < 0.75 and hint is not None:
+        try:
+            return _of_type(chance, hint)
+        except FamilyRecallError:  # a record that may not hold these
+            return chance.choice(ODDER)
+    return chance.choice(_EVERY_GOOD if throw < 0.85 else ODDER)
+
+
+def _of_type(chance: random.Random, hint: Any, depth: int = 0) -> Any:  # noqa: C901
+    """Return a value that an annotation allows, as far as types tell."""
+    kind, parts = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if kind is typing.Annotated:
+        return _of_type(chance, parts[0], depth)
+    if kind in {typing.Union, types.UnionType}:
+        return _of_type(chance, chance.choice(parts), depth)
+    if kind is typing.Literal:
+        return chance.choice(parts)
+    if kind is collections.abc.Callable:
+        return _Anything
+    if kind in _BY_TYPE:
+        return chance.choice(_BY_TYPE[kind])
+    if isinstance(kind, type) and depth < 3:
+        if issubclass(kind, os.PathLike):
+            return chance.choice(_BY_TYPE[Path])
+        if issubclass(kind, collections.abc.Mapping):
+            keys, values = parts or (str, str)
+            return {
+                _of_type(chance, keys, 3): _of_type(chance, values, depth + 1)
+                for _ in range(chance.randrange(3))
+            }
+        if issubclass(kind, collections.abc.Iterable) and parts:
+            items = [_of_type(chance, parts[0], depth + 1) for _ in range(chance.randrange(4))]
+            return tuple(items) if issubclass(kind, tuple) else items
+        if kind.__module__.startswith("family_recall.types"):
+            hints = _hints(hint)
+            return kind(**{
+                name: value(chance, name, hints.get(name)) if chance.random() < 0.2
+                else _of_type(chance, hints.get(name, str), depth + 1)
+                for name, parameter in inspect.signature(kind).parameters.items()
+                if parameter.default is parameter.empty or chance.random() < 0.3
+            })  # fmt: skip
+    return chance.choice(ODDER)
+
+
+@functools.cache
+def _hints(of: Any) -> Mapping[str, Any]:
+    """Return the annotations of a function's or class's parameters."""
+    try:
+        return typing.get_type_hints(inspect.unwrap(of))
+    except (NameError, TypeError):  # of a class that is not there at run time
+        return {}
+
+
+def _for_tool(chance: random.Random, spec: FieldSpec) -> Any:
+    """Return a value for a tool's argument."""
+    types_of = {"texts": list[str], "flag": bool, "integer": int, "number": float}
+    if spec.choices and chance.random() < 0.7:
+        return chance.choice(tuple(spec.choices))
+    return value(chance, spec.name, types_of.get(spec.type, str))
 
 
 def api(home: FamilyRecall, _: Path) -> Caller:
-    """Call methods of a household and its parts, and make its classes."""
+    """Call methods of a household, its parts and what they return, and make public classes."""
+    parts = {name: part for name, part in vars(home).items() if isinstance(part, Part)}
     targets = [
         *_methods("home", home),
-        *(each for part in _PARTS for each in _methods(f"home.{part}", getattr(home, part))),
-        *_classes(),
+        *(each for name, part in parts.items() for each in _methods(f"home.{name}", part)),
+        *_public(),
     ]
+    returned: dict[str, list[tuple[str, Callable[..., Any]]]] = {}
 
     def make(chance: random.Random) -> Call:
         name, target = chance.choice(targets)
+        if returned and chance.random() < 0.1:
+            name, target = chance.choice(returned[chance.choice(sorted(returned))])
         positional, keywords = _arguments(chance, target)
         said = [repr(each) for each in positional] + [f"{k}={v!r}" for k, v in keywords.items()]
 
         def run() -> str:
             result = target(*positional, **keywords)
             if inspect.iscoroutine(result):
-                asyncio.run(result)
+                result = asyncio.run(result)
+            result = result[0] if isinstance(result, list | tuple) and result else result
+            kind = type(result)
+            if kind.__module__.startswith("family_recall.types"):
+                returned[kind.__name__] = list(_methods(kind.__name__, result))
+                if not returned[kind.__name__]:
+                    del returned[kind.__name__]
             return "accepted"
 
         return Call(f"{name}({', '.join(said)})", run)
+
+    return make
+
+
+def opening(_: FamilyRecall, path: Path) -> Caller:
+    """Open files, which are there, are none, or are made."""
+
+    def make(chance: random.Random) -> Call:
+        _, named = _arguments(chance, FamilyRecall.open)
+        keywords = {name: named[name] for name in chance.sample(sorted(named), min(2, len(named)))}
+        keywords["path"] = (
+            path if chance.random() < 0.5 else value(chance, "path", str | os.PathLike[str])
+        )
+        keywords.setdefault("models", Path("nosuch"))
+        said = ", ".join(f"{name}={each!r}" for name, each in keywords.items())
+
+        def run() -> str:
+            FamilyRecall.open(**keywords).close()
+            return "accepted"
+
+        return Call(f"FamilyRecall.open({said})", run)
 
     return make
 
@@ -184,9 +285,9 @@ def tool(home: FamilyRecall, _: Path) -> Caller:
         chosen = chance.choice(TOOLS)
         name = chosen.name if chance.random() < 0.95 else value(chance, "name")
         arguments: Any = {
-            spec.name: value(chance, spec.name)
+            spec.name: _for_tool(chance, spec)
             for spec in chosen.arguments
-            if spec.required or chance.random() < 0.4
+            if spec.required or chance.random() < 0.3
         }
         if chance.random() < 0.1:
             arguments = chance.choice(ODDER)
@@ -205,13 +306,9 @@ def tool(home: FamilyRecall, _: Path) -> Caller:
 def form(home: FamilyRecall, _: Path) -> Caller:
     """Ask for pages, and send forms."""
     reader = Reader(home=home, ctx=RecallContext("priya", time_budget_ms=50.0))
-    secret = "a-token-for-this-run-alone"  # noqa: S105
-    client = TestClient(application(reader, secret), base_url=_ORIGIN)
-    client.get(f"/?token={secret}")
-    names = ("q", "id", "space", "person", "about", "first", "last", "page", "text", "token", "at",
-             "doc_id", "accepted", "source", "relation", "target", "receipt", "kind", "labels",
-             "importance", "valid_from", "as_of", "by", "days", "done", "space_id",
-             "occurred_at")  # fmt: skip
+    client = TestClient(application(reader, _SECRET), base_url=_ORIGIN)
+    client.get(f"/?token={_SECRET}")
+    names = _fields_of_pages()
     shown = client.get("/correct?id=code").text
     form_token = shown.partition(f'name="{FORM_TOKEN}" value="')[2].partition('"')[0]
 
@@ -239,12 +336,68 @@ def form(home: FamilyRecall, _: Path) -> Caller:
     return make
 
 
+def protocol(home: FamilyRecall, _: Path) -> Caller:
+    """Post messages to the MCP server: calls of tools, other methods, and what is no message."""
+    server = mcp_server.build(home, RecallContext("priya", time_budget_ms=50.0))
+    headers = {
+        "Authorization": f"Bearer {_SECRET}",
+        "Accept": "application/json",
+        "Content-Type": "application/json",
+    }
+
+    def make(chance: random.Random) -> Call:
+        chosen = chance.choice(TOOLS)
+        message: Any = {
+            "jsonrpc": "2.0",
+            "id": chance.choice((1, "a", None, -1, 1.5)),
+            "method": chance.choice((*["tools/call"] * 6, "tools/list", "initialize", "ping", "x")),
+            "params": {
+                "name": chosen.name,
+                "arguments": {
+                    spec.name: _for_tool(chance, spec)
+                    for spec in chosen.arguments
+                    if spec.required or chance.random() < 0.3
+                },
+            },
+        }
+        if chance.random() < 0.3:
+            damaged = message["params"] if chance.random() < 0.5 else message
+            damaged[chance.choice(list(damaged))] = chance.choice(ODDER)
+        body = json.dumps(message, default=str).encode("utf-8", "replace")
+        if chance.random() < 0.1:
+            body = body[: chance.randrange(len(body))]
+
+        def run() -> str:
+            app = mcp_server.application(server, _SECRET)
+            with TestClient(app, base_url=_ORIGIN) as client:
+                answer = client.post(mcp_server.PATH, content=body, headers=headers)
+            if "inside the server" in answer.text or '"code":-32603' in answer.text:
+                return f"status 500 ({answer.text[:200]})"
+            return f"status {answer.status_code}"
+
+        return Call(f"POST {body[:500]!r}", run)
+
+    return make
+
+
 CALLERS: Mapping[str, Callable[[FamilyRecall, Path], Caller]] = {
     "api": api,
+    "open": opening,
     "command": command,
     "tool": tool,
+    "mcp": protocol,
     "form": form,
 }
+
+
+@functools.cache
+def _fields_of_pages() -> tuple[str, ...]:
+    """Return the names of all fields of forms, and of links, in the pages."""
+    sources = Path(web.__file__).parent.rglob("*")
+    texts = [path.read_text("utf-8") for path in sources if path.suffix in {".py", ".jinja"}]
+    pattern = r'name="(\w+)"|[?&](\w+)=|(?:text|get|getlist)\("(\w+)"'
+    named = re.findall(pattern, "\n".join(texts))
+    return tuple(sorted({name for groups in named for name in groups if name}))
 
 
 def _methods(name: str, of: object) -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -255,14 +408,16 @@ def _methods(name: str, of: object) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield f"{name}.{attribute}", getattr(of, attribute)
 
 
-def _classes() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Return what callers make themselves; an answer or a receipt they only read back."""
-    request, rule = family_recall.RecallRequest, family_recall.RetentionRule
-    values = (Filters, Grant, Hidden, Memory, Person, RecallContext, Region, Relation, Selection)
-    for made in (*values, Space, request, rule):
-        yield made.__name__, made
-        if hasattr(made, "from_json"):
-            yield f"{made.__name__}.from_json", made.from_json
+def _public() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the classes and functions that the package exports, and classmethods of these."""
+    for name in family_recall.__all__:
+        made = getattr(family_recall, name)
+        if made is FamilyRecall or (isinstance(made, type) and issubclass(made, Exception)):
+            continue
+        yield name, made
+        for attribute, member in sorted(inspect.getmembers(made, inspect.ismethod)):
+            if not attribute.startswith("_"):
+                yield f"{name}.{attribute}", member
 
 
 def _arguments(
@@ -271,15 +426,19 @@ def _arguments(
     """Choose arguments that the signature has, nearly always enough of them."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
+    hints = _hints(target)
     for parameter in inspect.signature(target).parameters.values():
+        hint = hints.get(parameter.name)
         if parameter.kind is parameter.VAR_KEYWORD:
-            for name in chance.sample(_FIELDS, chance.choice((0, 0, 1, 2))):
-                keywords.setdefault(name, value(chance, name))
+            fields = _hints(typing.get_args(hint)[0]) if typing.get_args(hint) else {}
+            n_given = min(len(fields), chance.choice((0, 0, 1, 2)))
+            for name in chance.sample(sorted(fields), n_given):
+                keywords.setdefault(name, value(chance, name, fields[name]))
             continue
         is_required = parameter.default is parameter.empty
         if chance.random() < (0.02 if is_required else 0.6):
             continue
-        made = value(chance, parameter.name)
+        made = value(chance, parameter.name, hint)
         if parameter.kind is parameter.KEYWORD_ONLY or keywords or not is_required:
             keywords[parameter.name] = made
         else:

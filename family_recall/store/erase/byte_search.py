@@ -220,7 +220,8 @@ def _numbers(connection: apsw.Connection) -> Iterator[bytes]:
         statements.append(f"SELECT {'vector' if plain else 'vectors'} FROM {table}")
     for statement in statements:
         for (blob,) in connection.execute(statement):
-            yield blob
+            if isinstance(blob, bytes):
+                yield blob
 
 
 class BytePrefilter:

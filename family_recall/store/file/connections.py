@@ -315,7 +315,7 @@ def translated(path: Path, connection: apsw.Connection | None = None) -> Iterato
             raise
         if connection is not None and not isinstance(error, apsw.Error):
             with translated(path):
-                is_damaged = bool(damage.find(connection))
+                is_damaged = not damage.is_sound(connection) or bool(damage.find(connection))
             if is_damaged:
                 raise StoreError(
                     f"{path}: holds values that cannot be read; family-recall doctor --db {path} "

@@ -109,7 +109,7 @@ def find(
     damaged: dict[str, dict[int, Damage]] = {}
     for table in tables:
         rows = damaged.setdefault(table, {})
-        if table in existing and not _is_sound(connection, table):
+        if table in existing and not _is_readable(connection, table):
             rows |= {damage.rowid: damage for damage in _damaged_rows(connection, table)}
         if table in existing and table not in _MAY_DANGLE:
             rows |= {damage.rowid: damage for damage in _dangling(connection, table)} | rows
@@ -159,9 +159,15 @@ def repair(connection: apsw.Connection) -> list[str]:
     return [table.description for table in damaged]
 
 
-def _is_sound(connection: apsw.Connection, table: str) -> bool:
+def is_sound(connection: apsw.Connection, table: str | None = None) -> bool:
+    """Return whether every value of a table, or of all, has its type and satisfies constraints."""
+    of_table = f"('{table}')" if table else ""
+    return sql.rows(connection, f"PRAGMA main.quick_check{of_table}") == [("ok",)]
+
+
+def _is_readable(connection: apsw.Connection, table: str) -> bool:
     """Return whether every row satisfies its constraints and is readable."""
-    if sql.rows(connection, f"PRAGMA main.quick_check('{table}')") != [("ok",)]:
+    if not is_sound(connection, table):
         return False
     columns = sql.columns(connection, table)
     readers = _READERS.get(table, {}).values()
