@@ -261,14 +261,14 @@ def _call_all(tally: Tally, path: Path, chance: random.Random, what: str) -> Non
     except Exception:  # noqa: BLE001  what is searched for
         tally.find(f"{what}: opening", traceback.format_exc(limit=-7))
         return
-    calls = list(_calls(home, path).items())
+    calls = list(calls_of(home, path).items())
     chance.shuffle(calls)
     for name, call in calls:
         tally.call(f"{what}: {name}", call)
     tally.call(f"{what}: close", home.close)
 
 
-def _calls(home: FamilyRecall, path: Path) -> Mapping[str, Callable[[], object]]:
+def calls_of(home: FamilyRecall, path: Path) -> Mapping[str, Callable[[], object]]:
     """Return calls of everything that reads or writes a household, with sound arguments."""
 
     def fed_back() -> None:
