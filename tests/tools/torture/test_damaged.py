@@ -16,7 +16,7 @@ from tools.torture import damaged
 from tools.torture.household import HOME, open_home
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(3))
 def test_a_damaged_file_meets_clear_errors_and_is_repaired(number: int) -> None:
     """A short run of what runs by the hundred before a release."""
     tally = damaged.Tally()
@@ -31,13 +31,10 @@ def test_a_damaged_file_meets_clear_errors_and_is_repaired(number: int) -> None:
     [
         ("vectors_1_vector_chunks00", "vectors", "'null'"),
         ("vectors_1_chunks", "validity", "7"),
-        ("vectors_1_rowids", "chunk_offset", "2147483648"),
         ("vectors_2", "vector", "0.5"),
         ("audit_memory", "rank", "0.5"),
         ("alias", "partition", "7"),
         ("entity", "id", "0"),
-        ("mention", "entity", "'x'"),
-        ("embedding", "tokens", "x'00ff'"),
     ],
 )
 def test_every_kind_of_damage_is_repaired(
