@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import itertools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import numpy as np
 from msgspec.structs import replace
@@ -32,21 +34,25 @@ from family_recall.types.records import later
 from family_recall.types.timeline import Period, periods
 
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
+LATE_MS = 10.0
+"""Milliseconds past its budget from which an answer that waited says that it is late."""
 
 
 def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer:
     """Turn the best of a ranking into results with reasons, and freeze the trace."""
     context, plan, ctx = ranked.context, ranked.context.plan, ranked.context.request.ctx
     with trace.span("answer", len(ranked.ranking)) as span:
-        ranked, by_id = _loaded(ranked)
+        ranked, by_id = _loaded(ranked, trace)
         ranking, certainty = ranked.ranking, ranked.certainty
         rejected = rejected_among(ranking, ranking.order)
         some_rejected = bool(rejected.any())
         chosen = ranking.order[: ctx.top_k]
+        if len(by_id) < len(chosen):
+            chosen = chosen[among(ranking.rows.ids[chosen], np.array([*by_id], np.int64))]
         moments: dict[int, float] = {}
         if some_rejected and (plan.strategy == "TIMELINE" or plan.breadth == "about"):
             # In the order of time, or among all that is known, the last place says little.
-            chosen = chosen[~rejected[: len(chosen)]]
+            chosen = chosen[~rejected_among(ranking, chosen)]
         if plan.strategy == "TIMELINE":
             moments = _moments(context)
             chosen = _in_order_of_time(moments, ranking, chosen)
@@ -74,6 +80,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if status != "no_match":
             stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
             facts = facts_of(plan.relations) | stated
+        trace.say_if_late(LATE_MS)
     return Answer(
         query_text=context.request.query_text,
         results=results,
@@ -122,9 +129,19 @@ def _results(
     context, ranking = ranked.context, ranked.ranking
     doc_ids, page, n = ranking.rows.doc_ids, context.config.usual_top_k, len(chosen)
     paths = rationales(context, ranked.pool.graph, ranking, chosen)
-    sources = _sources(ranked.pool, by_id)
+    sources = _sources(ranked.pool, by_id.keys())
     stored = [by_id[memory] for memory in ranking.rows.ids[chosen].tolist()]
-    passages = best_passages(context, {memory.id: memory.text for memory in stored})
+    n_without = 0
+
+    def is_over() -> bool:
+        nonlocal n_without
+        is_late = trace.deadline.remaining_ms() <= 0.0
+        n_without += is_late
+        return is_late
+
+    passages = best_passages(context, {memory.id: memory.text for memory in stored}, is_over)
+    if n_without:
+        trace.skip("answer", "stopped", "no time to look for more best passages", n_without)
     replied_to = _replied_to(ranked, chosen)
     stems = frozenset([stem for _, stem in context.plan.terms])
     weights, features = ranking.weights, ranking.features
@@ -187,14 +204,27 @@ def _hits(run: Run, rows: Rows) -> list[Hit]:
     ]
 
 
-def _loaded(ranked: Ranked) -> tuple[Ranked, dict[int, MemoryRow]]:
-    """Load the best of a ranking, by row id; where one is damaged, the next moves up."""
-    context = ranked.context
+def _loaded(ranked: Ranked, trace: TraceBuilder) -> tuple[Ranked, dict[int, MemoryRow]]:
+    """Load the best of a ranking, by row id; where one is damaged, the next moves up.
+
+    When the time is up, long texts are left out, but for the first.
+    """
+    context, is_over = ranked.context, False
+
+    def is_enough(n: int) -> bool:
+        nonlocal is_over
+        is_over = n > 0 and trace.deadline.remaining_ms() <= 0.0
+        return is_over
+
     while True:
         ranking = ranked.ranking
         wanted = ranking.rows.ids[ranking.order[: context.request.ctx.top_k]]
-        by_id = {memory.id: memory for memory in context.snapshot.memories(wanted, context.scope)}
-        if len(by_id) == len(wanted):
+        loaded = context.snapshot.memories(wanted, context.scope, is_enough)
+        by_id = {memory.id: memory for memory in loaded}
+        if is_over:
+            n_left = len(wanted) - len(by_id)
+            trace.skip("answer", "stopped", "no time for more of these long texts", n_left)
+        if is_over or len(by_id) == len(wanted):
             return ranked, by_id
         gone = wanted[~among(wanted, np.array(list(by_id), np.int64))]
         ranked = replace(ranked, ranking=without(ranking, gone))
@@ -281,7 +311,9 @@ def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
     if not reply_to:
         return {}
     ids = ranking.rows.ids[sorted(set(reply_to.values()))]
-    loaded = {memory.id: memory for memory in context.snapshot.memories(ids, context.scope)}
+    left_ms = context.deadline.remaining_ms
+    questions_asked = context.snapshot.memories(ids, context.scope, lambda _: left_ms() <= 0.0)
+    loaded = {memory.id: memory for memory in questions_asked}
     questions = {row: loaded.get(int(ranking.rows.ids[of])) for row, of in reply_to.items()}
     return {
         row: RepliedTo(memory.doc_id, memory.text, memory.author)
@@ -290,13 +322,13 @@ def _replied_to(ranked: Ranked, chosen: IdArray) -> dict[int, RepliedTo]:
     }
 
 
-def _sources(pool: Pool, memories: Collection[int]) -> dict[int, str]:
+def _sources(pool: Pool, memories: AbstractSet[int]) -> dict[int, str]:
     """Return the source that ranked each of some candidates best."""
     best: dict[int, tuple[int, str]] = {}
     for name, run in pool.runs.items():
-        ids = run.ids.tolist()
-        for memory in set(memories).intersection(ids):
-            rank = ids.index(memory)
+        ranks = dict(zip(run.ids.tolist(), itertools.count(), strict=False))
+        for memory in ranks.keys() & memories:
+            rank = ranks[memory]
             if memory not in best or rank < best[memory][0]:
                 best[memory] = (rank, name)
     return {memory: name for memory, (_, name) in best.items()}

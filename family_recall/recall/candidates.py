@@ -30,6 +30,7 @@ from family_recall.recall.sources import search as searching
 from family_recall.recall.sources.graph import graph
 from family_recall.store.memory_queries import Rows
 from family_recall.store.vector_search import TokenVectors
+from family_recall.store.words import stem_number
 from family_recall.types import FloatArray
 
 FEWEST_DISTINCT = 0.5
@@ -204,7 +205,8 @@ def score(run: Runner, context: QueryContext, pool: Pool) -> Ranking:
     """
     snapshot, scope, plan = context.snapshot, context.scope, context.plan
     with run.trace.span("load", len(pool.ids)) as span:
-        rows = snapshot.rows(pool.ids, scope)
+        stems = [stem for _, stem in plan.terms] + [word.stem for word in plan.related_words]
+        rows = snapshot.rows(pool.ids, scope, [*map(stem_number, stems)])
         n = span.n_out = len(rows)
     cosines: FloatArray | None = None
     question, model_id = context.question, context.model_id

@@ -54,7 +54,9 @@ def stated_facts(
     more = concerned[~among(concerned, np.array(list(results), np.int64))]
     more = context.snapshot.having_facts(more, context.scope)[:MAX_FACTS]
     shown = [row for memory, row in results.items() if memory in concerned]
-    memories = [*shown, *context.snapshot.memories(more, context.scope)]
+    left_ms = context.deadline.remaining_ms
+    loaded = context.snapshot.memories(more, context.scope, lambda _: left_ms() <= 0.0)
+    memories = [*shown, *loaded]
     stating = {row.id for row in memories if row.fact_key}
     ids = ranking.rows.ids.tolist()
     # A successor that states a fact itself replaces those of its own key alone.

@@ -79,6 +79,7 @@ class TraceBuilder:
     degraded: list[str] = field(default_factory=list)
     decisions: dict[str, str] = field(default_factory=dict)
     embedder: str | None = None
+    queued_ms: float = 0.0
     understanding: Callable[[], Understanding] | None = None
 
     def span(self, stage: str, n_in: int = 0) -> Timer:
@@ -94,6 +95,13 @@ class TraceBuilder:
         self.skip(stage, reason, detail)
         self.degraded.append(f"{stage}: {detail}")
 
+    def say_if_late(self, late_ms: float) -> None:
+        """Add to what is degraded that the answer is so late, where it had to wait for a thread."""
+        past_ms = -self.deadline.remaining_ms()
+        if self.queued_ms > 0.0 and past_ms >= late_ms:
+            detail = f"{past_ms:.0f} ms late, after {self.queued_ms:.0f} ms of waiting for a thread"
+            self.degrade("answer", "no_time", detail)
+
     def build(self, results: tuple[Result, ...], **found: Any) -> Trace:
         """Freeze what was gathered, with the other fields of a trace."""
         timers, kinds = tuple(self.spans), [result.kind for result in results]
@@ -107,7 +115,7 @@ class TraceBuilder:
             request=self.request,
             understanding=None if self.understanding is None else self.understanding(),
             decisions=dict(self.decisions),
-            kinds={kind: kinds.count(kind) for kind in kinds},
+            kinds={kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
             **found,
         )
 
@@ -133,7 +141,9 @@ class Runner:
         self._refused: set[str] = set()
         self._tails_ms: dict[tuple[str, ...], float] = {}
         admission = Admission(admitted.service_class, admitted.clamps, self._plan())
-        self.trace = TraceBuilder(self.deadline, admission, self.request)
+        self.trace = TraceBuilder(
+            self.deadline, admission, self.request, queued_ms=admitted.queued_ms
+        )
 
     def refusal(self, stage: str, n: int = 0, *, beside_ms: float = 0.0) -> Skip | None:
         """Return why n units of a stage cannot be paid for, or None when they can.

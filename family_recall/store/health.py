@@ -26,7 +26,7 @@ from family_recall.store.file.schema import (
 )
 from family_recall.store.passages import passages
 from family_recall.store.vectors import PASSAGE, Model
-from family_recall.store.word_index import vocabulary
+from family_recall.store.word_index import TERM, vocabulary
 from family_recall.store.words import ENTRY_BYTES, row_words, split, stem_number
 from family_recall.types import IdArray
 
@@ -226,7 +226,7 @@ def _index_problem(
         # Without comparing its content: the content view has the memories of all shards.
         connection.execute(f"INSERT INTO {name}({name}) VALUES('integrity-check')")
         indexed = vocabulary(connection, name, "instance", "doc, count(*)", "GROUP BY doc")
-        terms = vocabulary(connection, name, "row", "term, doc", "")
+        terms = vocabulary(connection, name, "row", f"{TERM}, doc", "")
     except (apsw.CorruptError, apsw.SQLError) as error:
         return str(error)
     n_memories = len(dict(indexed).items() ^ n_words.items())

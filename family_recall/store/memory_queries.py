@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -19,16 +20,28 @@ from family_recall.store import memories, scope_sql
 from family_recall.store.file import checksums, sql
 from family_recall.store.file.schema import PARTITION_SHIFT, partition_of
 from family_recall.store.memories import MemoryRow, StoredMemory, name_of
-from family_recall.store.passages import PassageWords, count_in_passages
+from family_recall.store.passages import MOST_CHARS, PassageWords, count_in_passages
 from family_recall.store.reader import Reader
 from family_recall.store.scope_sql import in_scope
-from family_recall.store.words import RowWords, row_words
+from family_recall.store.words import RowWords, compared, row_words
 from family_recall.types import CATEGORIES, KINDS, FloatArray, IdArray, Scope
 
 _T = TypeVar("_T")
 _UNREADABLE = (ValueError, TypeError, OverflowError, apsw.CorruptError)
 _KINDS, _CATEGORIES = frozenset(KINDS), frozenset(CATEGORIES)
 _OF_IDS = "FROM carray(?) ids CROSS JOIN memory m ON m.id = ids.value"
+_MOST_STATED = 4_000  # characters of a text that are read for what it says or asks
+_CHARS_AT_ONCE = 200_000  # of texts that are loaded between two looks at the clock, in 1 ms
+
+
+def _opening(max_chars: int) -> str:
+    """Return the SQL expression for the first characters of a text of a ``memory m``."""
+    # The length in bytes lies in front of the row: the text itself, on other pages, is not read.
+    long = f"octet_length(m.text) > {max_chars}"
+    return f"iif({long}, substr(m.text, 1, {max_chars}), m.text)"
+
+
+_READ, _STATED = _opening(MOST_CHARS + 1), _opening(_MOST_STATED)
 
 
 class Rows(msgspec.Struct, frozen=True, eq=False):
@@ -118,25 +131,47 @@ class MentionedTimes:
 class MemoryQueries(Reader):
     """The queries of a snapshot for memories whose ids are known."""
 
-    def rows(self, ids: IdArray, scope: Scope) -> Rows:
-        """Load the columns that ranking needs, ascending by id; ids out of scope are left out."""
+    def rows(self, ids: IdArray, scope: Scope, stems: Sequence[int] = ()) -> Rows:
+        """Load the columns that ranking needs, ascending by id; ids out of scope are left out.
+
+        ``stems`` are those that are counted, of a text of very many words too.
+        """
         return self._select(
             "m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
             " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues",
             np.sort(ids),
             scope,
-            _ranking_columns,
+            functools.partial(_ranking_columns, stems),
         )
 
-    def memories(self, ids: IdArray, scope: Scope) -> list[MemoryRow]:
+    def memories(
+        self, ids: IdArray, scope: Scope, is_enough: Callable[[int], bool] = lambda _: False
+    ) -> list[MemoryRow]:
         """Load memories, as their rows, in the order of ``ids``; those out of scope are left out.
 
-        So are damaged ones, which are added to ``damaged``.
+        So are damaged ones, which are added to ``damaged``. Between long texts ``is_enough`` is
+        asked whether so many rows will do; those that follow are left out, too.
         """
-        loaded = self._select(memories.COLUMNS, ids, scope, list)
-        intact = [row for row in map(MemoryRow._make, loaded) if row.is_intact]
+        ended = False
+
+        def intact_until_enough(loaded: Iterable[Any]) -> list[MemoryRow]:
+            nonlocal ended
+            intact: list[MemoryRow] = []
+            n_chars, ended = 0, False
+            for row in map(MemoryRow._make, loaded):
+                if row.is_intact:
+                    intact.append(row)
+                n_chars += len(row.text)
+                if n_chars >= _CHARS_AT_ONCE:
+                    if is_enough(len(intact)):
+                        ended = True
+                        break
+                    n_chars = 0
+            return intact
+
+        intact = self._select(memories.COLUMNS, ids, scope, intact_until_enough)
         visible = in_scope(ids, scope)
-        if len(intact) < len(visible):
+        if len(intact) < len(visible) and not ended:
             damaged = checksums.damaged(self._connection, visible)
             self.damaged |= set(visible.tolist()) & set(damaged)
         return intact
@@ -156,19 +191,28 @@ class MemoryQueries(Reader):
         raise UnknownMemoryError(f"no memory {doc_id!r} that you can see")
 
     def authors_and_texts(self, ids: IdArray, scope: Scope) -> dict[int, tuple[str | None, str]]:
-        """Load what a model reads of memories: (author, text); none the scope does not cover."""
-        rows = self._select(f"m.id, {name_of('m')}, m.text", ids, scope, list)
+        """Load what a model reads of memories: (author, text); none the scope does not cover.
+
+        Of a long text that is what lies in its passages, and what comes after them is left out.
+        """
+        rows = self._select(f"m.id, {name_of('m')}, {_READ}", ids, scope, list)
         return {memory: (author, text) for memory, author, text in rows}
 
-    def passage_words(self, ids: IdArray, stems: Sequence[str], scope: Scope) -> PassageWords:
-        """Count stems in the passages of those memories that are long."""
+    def passage_words(
+        self, ids: IdArray, stems: Sequence[str], scope: Scope, is_enough: Callable[[], bool]
+    ) -> PassageWords:
+        """Count stems in the passages of those memories that are long, until that is enough."""
         loaded = self.authors_and_texts(ids, scope)
-        return count_in_passages(((memory, text) for memory, (_, text) in loaded.items()), stems)
+        texts = ((memory, text) for memory, (_, text) in loaded.items())
+        return count_in_passages(itertools.takewhile(lambda _: not is_enough(), texts), stems)
 
     def statements(self, ids: IdArray, scope: Scope) -> dict[int, Statement]:
-        """Load what memories say and from when; none the scope does not cover."""
+        """Load what memories say and from when, by the beginning of a long text.
+
+        None the scope does not cover.
+        """
         rows = self._select(
-            "m.id, m.text, m.space, m.fact_key, m.fact_value,"
+            f"m.id, {_STATED}, m.space, m.fact_key, m.fact_value,"
             " coalesce(m.valid_from_s, m.occurred_s, m.recorded_s)",
             ids,
             scope,
@@ -199,7 +243,7 @@ class MemoryQueries(Reader):
             "  ON q.id = ids.value WHERE q.cues & ? OR ids.rowid <= ?"
             " UNION ALL SELECT t.question, m.id, t.place + 1"
             "  FROM turn t CROSS JOIN memory m ON m.context_id = t.id WHERE t.place < ?)"
-            " SELECT t.question, t.place, m.id, m.author, m.text, m.cues"
+            f" SELECT t.question, t.place, m.id, m.author, {_STATED}, m.cues"
             " FROM turn t CROSS JOIN memory m ON m.id = t.id"
             f" WHERE t.place = 0 OR {condition} ORDER BY t.question, t.place, m.id",
             (sql.id_array(visible), cue, sum(unread[:n_any]), k, *values),
@@ -252,7 +296,7 @@ class MemoryQueries(Reader):
         ]
 
     def _select(
-        self, columns: str, ids: IdArray, scope: Scope, make: Callable[[list[Any]], _T]
+        self, columns: str, ids: IdArray, scope: Scope, make: Callable[[Iterable[Any]], _T]
     ) -> _T:
         """Read columns of the memories that a scope covers, in the order of ``ids``.
 
@@ -260,21 +304,18 @@ class MemoryQueries(Reader):
         """
         condition, values = scope_sql.visible(scope)
 
-        def read(some: IdArray) -> list[Any]:
-            return sql.rows(
-                self._connection,
-                f"SELECT {columns} {_OF_IDS} WHERE {condition}",
-                (sql.id_array(some), *values),
-            )
+        def read(some: IdArray) -> Iterable[Any]:
+            statement = f"SELECT {columns} {_OF_IDS} WHERE {condition}"
+            return self._connection.execute(statement, (sql.id_array(some), *values))
 
         visible = in_scope(ids, scope)
         try:
             return make(read(visible))
         except _UNREADABLE:
-            readable = []
+            readable = list[Any]()
             for row in range(len(visible)):
                 try:
-                    of_row = read(visible[[row]])
+                    of_row = list(read(visible[[row]]))
                     make(of_row)
                     readable += of_row
                 except _UNREADABLE:
@@ -282,14 +323,14 @@ class MemoryQueries(Reader):
             return make(readable)
 
 
-def _ranking_columns(rows: list[Any]) -> Rows:
+def _ranking_columns(stems: Sequence[int], rows: Iterable[Any]) -> Rows:
     """Turn rows of the columns that ranking reads into columns.
 
     Raises:
         ValueError: If one could not have been stored: ranking has a place for each kind and
             category.
     """
-    columns = list(zip(*rows, strict=True)) if rows else [()] * 13
+    columns = list(zip(*rows, strict=True)) or [()] * 13
     if bytes in {*map(type, columns[1]), *map(type, columns[2])}:
         raise ValueError("a damaged row: a name of bytes")
     unknown = {*columns[3]} - _KINDS or {*columns[4]} - _CATEGORIES
@@ -309,7 +350,7 @@ def _ranking_columns(rows: list[Any]) -> Rows:
         n_words=np.array(columns[9], np.int64),
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
-        words=row_words(columns[11]),
+        words=row_words([compared(words, stems) for words in columns[11]]),
     )
 
 

@@ -33,6 +33,8 @@ _MERGED_PAGES = 64
 _NO_MERGE = 2  # fewer rows change where nothing was left to merge
 _COUNT_BITS = 31  # beside the 32 of a stem, and a sign
 _BATCH = 500  # memories
+TERM = "CAST(term AS BLOB)"
+"""A stem of a vocabulary: what FTS5 leaves of a very long word may end inside a character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +199,10 @@ def vocabulary(
         return sql.rows(connection, f"SELECT {columns} FROM temp.vocabulary {condition}")
 
 
-def terms(connection: apsw.Connection) -> Iterator[tuple[int, str]]:
+def terms(connection: apsw.Connection) -> Iterator[tuple[int, bytes]]:
     """Yield the stems that each shard's index lists."""
     for shard in shards_in(connection):
-        for (stem,) in vocabulary(connection, words_table(shard), "row", "term", ""):
+        for (stem,) in vocabulary(connection, words_table(shard), "row", TERM, ""):
             yield shard, stem
 
 
@@ -252,7 +254,7 @@ def _begins_a_word(connection: apsw.Connection, separator: bytes) -> bool:
     # Bound as bytes: it may end inside a character.
     row = sql.row(
         connection,
-        "SELECT term FROM temp.vocabulary WHERE term >= CAST(? AS TEXT) LIMIT 1",
+        f"SELECT {TERM} FROM temp.vocabulary WHERE term >= CAST(? AS TEXT) LIMIT 1",
         (separator,),
     )
-    return row is not None and row[0].encode().startswith(separator)
+    return row is not None and row[0].startswith(separator)

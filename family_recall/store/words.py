@@ -12,7 +12,7 @@ import array
 import functools
 import threading
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import apsw
@@ -24,6 +24,11 @@ from family_recall.types import BoolArray, IdArray
 
 _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _N_COLUMNS = 3
+_LONGEST_STEM = 32_768  # bytes; FTS5 leaves out the rest (FTS5_MAX_TOKEN_SIZE)
+_MAY_HAVE_LONGER = _LONGEST_STEM // 4  # characters
+MOST_COMPARED = 32_768
+"""Entries of a memory by which it is ranked, beside those of the question: a text of a million
+characters has as many if it is a list of numbers, and some 20,000 in any language."""
 
 
 def split(text: str) -> list[tuple[str, str]]:
@@ -53,9 +58,10 @@ def find_stems(text: str, stems: Collection[str]) -> tuple[tuple[int, int], ...]
 
 
 @functools.lru_cache(maxsize=8192)
-def stem_number(stem: str) -> int:
-    """Return the number of a stem: its crc32."""
-    return zlib.crc32(stem.encode())
+def stem_number(stem: str | bytes) -> int:
+    """Return the number of a stem, or of its UTF-8: its crc32."""
+    encoded = stem.encode() if isinstance(stem, str) else stem
+    return zlib.crc32(encoded[:_LONGEST_STEM])
 
 
 class RowWords(msgspec.Struct, frozen=True):
@@ -119,6 +125,16 @@ def pack(stems: IdArray, counts: IdArray) -> tuple[bytes, IdArray]:
     return packed.tobytes(), n_entries
 
 
+def compared(memory: bytes, stems: Sequence[int]) -> bytes:
+    """Return the entries of a memory by which it is ranked: all but of one that has very many."""
+    if len(memory) <= MOST_COMPARED * ENTRY_BYTES or len(memory) % ENTRY_BYTES:
+        return memory
+    entries = np.frombuffer(memory, _PACKED)
+    is_asked = np.isin(entries["stem"], np.array(stems, np.uint32))
+    is_asked[:MOST_COMPARED] = True
+    return entries[is_asked].tobytes()
+
+
 def row_words(memories: Sequence[bytes]) -> RowWords:
     """Return the words of some memories.
 
@@ -163,7 +179,10 @@ def _stem_numbers(text: str) -> array.array[int]:
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
         include_offsets=False, include_colocated=False,
     )  # fmt: skip
-    return array.array("I", map(zlib.crc32, map(str.encode, stems)))
+    encoded: Iterable[bytes] = map(str.encode, stems)
+    if len(text) > _MAY_HAVE_LONGER:
+        encoded = (stem[:_LONGEST_STEM] for stem in encoded)
+    return array.array("I", map(zlib.crc32, encoded))
 
 
 def _entries(stems: npt.NDArray[np.uint32], sizes: IdArray) -> tuple[bytes, list[int]]:

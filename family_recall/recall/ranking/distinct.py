@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from family_recall.deadline import has_stopped
-from family_recall.recall.dataflow import QueryContext, Ranking, inner_products
+from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.temporal import LASTING
 from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Rows
@@ -74,7 +74,8 @@ def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
                 break
             text = frozenset(memoryview(packed).cast("I"))
             others = distinct.setdefault((author, kind), [])
-            best = next((other for other, of in others if is_near_copy(text, of)), row)
+            copied = (other for other, of in others if not has_stopped() and is_near_copy(text, of))
+            best = next(copied, row)
             if best == row:
                 others.append((row, text))
                 n_left -= 1
@@ -145,11 +146,14 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         if np.vecdot(bodies, bodies).all():
             similarity = partial(_cosines, bodies)
         else:  # one has no vector
-            similarity = word_jaccard(ranking.rows)[np.ix_(rows, rows)].__getitem__
+            similarity = word_jaccard(ranking.rows, rows)
         picks = maximal_marginal_relevance(
             normalised(ranking.score[rows]), similarity, mmr_lambda=mmr_lambda, top_k=ctx.top_k
         )
         ranks = dict(zip(rows.tolist(), itertools.count(1), strict=False))
+        if has_stopped():
+            detail = f"no time to compare more than {len(picks)} results"
+            run.trace.skip("diversify", "stopped", detail, n - len(picks))
         picked = list(dict.fromkeys([*rows[picks].tolist(), *ranks]))
         picked = _below_what_they_follow(ranking, picked, ranks)
         moved = {row: ranks[row] for rank, row in enumerate(picked, start=1) if ranks[row] != rank}
@@ -210,7 +214,7 @@ def maximal_marginal_relevance(
         relevance: Shape (n,), in [0, 1].
         similarity: Returns the cosines (n,), in [−1, 1], of a row with all.
         mmr_lambda: λ, in [0, 1].
-        top_k: Picks wanted; at most n come back.
+        top_k: Picks wanted; at most n come back, and those alone that there is time for.
 
     Returns:
         Row numbers, first pick first, none twice. Ties go to the lower row.
@@ -233,6 +237,8 @@ def maximal_marginal_relevance(
     gain, picks = relevant, list[int]()
     for _ in range(min(top_k, len(relevant))):
         if picks:
+            if has_stopped():
+                break
             gain_after = relevant - (1.0 - mmr_lambda) * similarity(picks[-1]).astype(np.float64)
             gain = np.minimum(gain, gain_after) if len(picks) > 1 else gain_after
             gain[picks[-1]] = -np.inf
@@ -246,21 +252,26 @@ def _cosines(bodies: FloatArray, row: int) -> FloatArray:
     return cosines
 
 
-def word_jaccard(rows: Rows) -> FloatArray:
-    """Return the Jaccard similarity of the words of each two memories: shape (n, n), [0, 1].
+def word_jaccard(rows: Rows, among_rows: IdArray) -> Callable[[int], FloatArray]:
+    """Return what gives the Jaccard similarity of one of some rows with each of them: (n,), [0, 1].
 
-    Replaces cosine where vectors are missing. Only a memory's own words count.
+    Replaces cosine where vectors are missing. Only a memory's own words count. Its words are
+    counted when it is asked for, so that picking results can end at any of them.
     """
-    n = len(rows)
     own = rows.words.in_own().nonzero()[0]
     stems, numbers = np.unique(rows.words.stems[own], return_inverse=True)
-    present = np.zeros((n, max(len(stems), 1)), np.float32)
-    present[rows.words.rows_of(own), numbers] = 1.0
-    both = inner_products(present, present)
-    sizes = present.sum(axis=1)
-    either = sizes[:, None] + sizes[None, :] - both
-    jaccard: FloatArray = (both / np.maximum(either, 1.0)).astype(np.float32)
-    return jaccard
+    of_row = rows.words.rows_of(own)
+    sizes = np.bincount(of_row, minlength=len(rows)).astype(np.float32)
+
+    def similarity(at: int) -> FloatArray:
+        row = among_rows[at]
+        held = np.zeros(len(stems), np.bool_)
+        held[numbers[slice(*of_row.searchsorted((row, row + 1)))]] = True
+        both = np.bincount(of_row[held[numbers]], minlength=len(rows)).astype(np.float32)
+        jaccard: FloatArray = both / np.maximum(sizes[row] + sizes - both, 1.0)
+        return jaccard[among_rows]
+
+    return similarity
 
 
 def normalised(score: FloatArray) -> FloatArray:

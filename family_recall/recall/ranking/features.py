@@ -18,7 +18,7 @@ from family_recall.english.lexicon import TIME_STEMS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.recall.ranking import bm25, temporal
 from family_recall.store.memory_queries import MentionedTimes, Rows
-from family_recall.store.passages import PassageWords
+from family_recall.store.passages import MOST_PASSAGES, PASSAGE_TOKENS, PassageWords
 from family_recall.store.scope_sql import among
 from family_recall.types import FloatArray, IdArray, kinds_of
 
@@ -118,7 +118,9 @@ SOURCE_PRIORS: Mapping[str, float] = {"lexical": 0.38, "graph": 0.44, "vector": 
 halves of beam, vehicle, ikat and madial. Other sources have the feature's value when unknown."""
 _SHORT_WORDS, _LONG_WORDS = 4, 250
 _MAY_BE_LONG = 60  # words of a memory; one of fewer has no passages, in any script with spaces
-_MOST_LONG = 24  # long memories whose words are counted by passage; each takes 0.2 ms
+_MOST_LONG = 24  # long memories whose words are counted by passage; each takes 0.2 ms …
+_MOST_LONG_WORDS = 3 * _LONG_WORDS * _MOST_LONG  # … and 600 words do
+_MOST_IN_PASSAGES = MOST_PASSAGES * PASSAGE_TOKENS  # words; a text of more goes on past them
 
 
 def absent(n: int) -> FloatArray:
@@ -196,14 +198,18 @@ def _share_of_words(context: QueryContext, rows: Rows) -> FloatArray:
         """Count the question's words in the passages of the best long memories that hold some."""
         if context.model_id is None or rows.n_words.max(initial=0) <= _MAY_BE_LONG:
             return None
-        held = rows.ids[scores > 0.0]
+        held = rows.ids[(scores > 0.0) & (rows.n_words <= _MOST_IN_PASSAGES)]
         long = context.snapshot.long_among(context.model_id, held, context.scope)
         if not len(long):
             return None
-        if len(long) > _MOST_LONG:
-            best = np.argsort(-scores[np.searchsorted(rows.ids, long)], kind="stable")
-            long = np.sort(long[best[:_MOST_LONG]])
-        return context.snapshot.passage_words(long, stems, context.scope)
+        at = np.searchsorted(rows.ids, long)
+        if len(long) > _MOST_LONG or rows.n_words[at].sum() > _MOST_LONG_WORDS:
+            best = np.argsort(-scores[at], kind="stable")[:_MOST_LONG]
+            long = np.sort(long[best[rows.n_words[at[best]].cumsum() <= _MOST_LONG_WORDS]])
+        deadline = context.deadline
+        return context.snapshot.passage_words(
+            long, stems, context.scope, lambda: deadline.remaining_ms() <= 0.0
+        )
 
     weights = context.config.column_weights
     scores = bm25.okapi(rows, stems, plan.statistics, weights, long_words)

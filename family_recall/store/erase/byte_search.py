@@ -209,7 +209,7 @@ def _texts(connection: apsw.Connection) -> Iterator[bytes]:
         for row in connection.execute(f"SELECT {casts} FROM main.{table}"):
             yield b"\0".join(filter(None, row))
     for _, stem in terms(connection):
-        yield stem.encode()
+        yield stem
 
 
 def _numbers(connection: apsw.Connection) -> Iterator[bytes]:

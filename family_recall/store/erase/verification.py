@@ -22,7 +22,7 @@ from family_recall.store.erasure_log import ErasureLog
 from family_recall.store.file import sql
 from family_recall.store.file.disk_files import journal_of, log_of
 from family_recall.store.file.schema import shards_in, words_table
-from family_recall.store.word_index import stale_separators, vocabulary
+from family_recall.store.word_index import TERM, stale_separators, vocabulary
 from family_recall.store.words import stem_number
 from family_recall.types.erasure import Receipt, Verification
 
@@ -101,7 +101,7 @@ def _unexplained_terms(connection: apsw.Connection) -> int:
     for shard in shards_in(connection):
         query = "SELECT stem FROM word_count WHERE shard = ? AND n > 0"
         counted = {stem for (stem,) in sql.rows(connection, query, (shard,))}
-        listed = vocabulary(connection, words_table(shard), "row", "term", "")
+        listed = vocabulary(connection, words_table(shard), "row", TERM, "")
         n_unexplained += sum(stem_number(stem) not in counted for (stem,) in listed)
         n_unexplained += stale_separators(connection, shard)
     return n_unexplained

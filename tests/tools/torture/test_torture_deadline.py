@@ -17,16 +17,19 @@ from tools.torture.deadline import fault_of, main, quantiles
 __all__ = ["home", "path", "wall"]
 
 
+LONG = ("--long", "5", "--most-chars", "20000")
+
+
 def test_a_short_torture_counts_every_recall(tmp_path: Path) -> None:
-    """Both phases ask the number given, of words alone, and find nothing wrong."""
+    """Each phase asks the number given, of words alone, and finds nothing wrong."""
     to = tmp_path / "torture.json"
     done = main(
-        ["--recalls", "20", "--memories", "60", "--models", str(tmp_path), "--json", str(to)]
+        ["--recalls", "20", "--memories", "60", *LONG, "--models", str(tmp_path), "--json", str(to)]
     )
     report = json.loads(to.read_text("utf-8"))
 
     assert done == 0
-    assert set(report["phases"]) == {"idle", "load"}
+    assert set(report["phases"]) == {"idle", "load", "together"}
     for figures in report["phases"].values():
         assert figures["recalls"] == 20
         assert (figures["exceptions"], figures["wrong"]) == (0, 0)
@@ -36,7 +39,7 @@ def test_a_short_torture_counts_every_recall(tmp_path: Path) -> None:
 
 def test_a_late_answer_fails_with_a_limit(tmp_path: Path) -> None:
     """No answer comes before its question: below 0 ms, every p99 is too late."""
-    ask = ["--recalls", "3", "--memories", "30", "--models", str(tmp_path), "--only", "idle"]
+    ask = ["--recalls", "3", "--memories", "30", *LONG, "--models", str(tmp_path), "--only", "idle"]
 
     assert main([*ask, "--limit-ms", "-1"]) == 1
     assert main([*ask, "--limit-ms", "1e9"]) == 0
@@ -51,7 +54,7 @@ def test_an_exception_is_counted_and_shown(
         raise RuntimeError("out of time")
 
     monkeypatch.setattr(FamilyRecall, "recall", broken)
-    ask = ["--recalls", "3", "--memories", "30", "--models", str(tmp_path), "--only", "idle"]
+    ask = ["--recalls", "3", "--memories", "30", *LONG, "--models", str(tmp_path), "--only", "idle"]
 
     assert main(ask) == 1
     assert "RuntimeError: out of time" in capsys.readouterr().out
