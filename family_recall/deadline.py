@@ -12,11 +12,14 @@ import math
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Self
 
 import msgspec
+
+from family_recall.threads import Thread
 
 _REPEAT_S = 0.002  # between two calls of a block's stops
 
@@ -66,7 +69,7 @@ class Alarm:
     :func:`stopped_by` adds stops. Safe to share between threads.
     """
 
-    __slots__ = ("_outer", "_stops", "_thread", "at_s", "fired")
+    __slots__ = ("__weakref__", "_outer", "_reference", "_stops", "_thread", "at_s", "fired")
 
     def __init__(self, at_s: float, *stops: Stop) -> None:
         """Set the moment and the stops.
@@ -78,12 +81,13 @@ class Alarm:
         self.at_s = at_s
         self.fired = False
         self._stops = list(stops)
+        self._reference = weakref.ref(self)
         self._thread = _alarm_thread(os.getpid()) if at_s < math.inf else None
 
     def __enter__(self) -> Self:
         """Start the block."""
         if self._thread is not None:
-            self._thread.add(self)
+            self._thread.add(self._reference, self.at_s)
         self._outer = _current.set(self)
         return self
 
@@ -92,7 +96,7 @@ class Alarm:
         _current.reset(self._outer)
         if self._thread is not None:
             with self._thread.lock:
-                self._thread.running.discard(self)
+                self._thread.running.discard(self._reference)
 
     def fire(self) -> None:
         """Call every stop, and again in a moment."""
@@ -134,28 +138,26 @@ def has_stopped() -> bool:
 class _AlarmThread:
     """One thread for all alarms of a process; it sleeps until the next one is due.
 
-    It calls stops under the lock, so that an ending block waits for its own.
+    It calls stops under the lock, so that an ending block waits for its own. An alarm whose block
+    was left by an exception between two calls is gone as soon as nothing refers to it.
     """
 
     def __init__(self) -> None:
-        self.running: set[Alarm] = set()
+        self.running: set[weakref.ref[Alarm]] = set()
         self.lock = threading.Lock()
         self._changed = threading.Condition(self.lock)
         self._wakes_at_s = math.inf
-        self._thread: threading.Thread | None = None
+        self._thread: Thread | None = None
         self._is_ending = False
 
-    def add(self, alarm: Alarm) -> None:
+    def add(self, alarm: weakref.ref[Alarm], at_s: float) -> None:
         """Add an alarm, and start or wake the thread if needed."""
         with self.lock:
             self.running.add(alarm)
             if self._thread is None:
                 self._is_ending = False
-                self._thread = threading.Thread(
-                    target=self._run, name="family_recall-alarm", daemon=True
-                )
-                self._thread.start()
-            elif alarm.at_s < self._wakes_at_s:  # waking it is expensive
+                self._thread = Thread(self._run, "family_recall-alarm")
+            elif at_s < self._wakes_at_s:  # waking it is expensive
                 self._changed.notify()
 
     def end(self) -> None:
@@ -170,15 +172,24 @@ class _AlarmThread:
     def _run(self) -> None:
         with self.lock:
             while self.running or not self._is_ending:
-                now_s = time.monotonic()
-                for alarm in self.running:
-                    if alarm.at_s <= now_s:
-                        alarm.fire()
-                self._wakes_at_s = min([alarm.at_s for alarm in self.running], default=math.inf)
+                self._wakes_at_s = self._fire()
                 left_s = self._wakes_at_s - time.monotonic()
                 if left_s > 0.0:
                     self._changed.wait(min(left_s, threading.TIMEOUT_MAX))
             self._thread = None
+
+    def _fire(self) -> float:
+        """Fire the alarms that are due, and return when the next one is."""
+        now_s, next_s = time.monotonic(), math.inf
+        for reference in tuple(self.running):
+            alarm = reference()
+            if alarm is None:
+                self.running.discard(reference)
+                continue
+            if alarm.at_s <= now_s:
+                alarm.fire()
+            next_s = min(next_s, alarm.at_s)
+        return next_s
 
 
 @functools.cache

@@ -23,6 +23,7 @@ from family_recall.errors import ClosedError, FamilyRecallError, InvalidRequestE
 from family_recall.store.audit import AuditTables, NewCall
 from family_recall.store.household import DAY_S
 from family_recall.store.store import Store
+from family_recall.threads import Thread
 from family_recall.types import AuditEntry, Call, RecallContext
 from family_recall.types.browsing import check_audit_days
 
@@ -50,10 +51,11 @@ class AuditWriter:
         self._pending: deque[NewCall] = deque()
         self._lost = 0
         self._lost_from_s = 0.0
-        self._wake = threading.Condition()
+        self._lock = threading.Lock()
+        self._wake = threading.Condition(self._lock)
         self._writing = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._closed = False
+        self._thread: Thread | None = None
+        self._closed = self._has_closed = False
         self._pid = os.getpid()
         self._token = uuid.uuid4().hex
         self._signed_in = False
@@ -69,17 +71,14 @@ class AuditWriter:
         if not self._days:
             return
         entry = NewCall(self._wall_clock(), call, ctx.person_id, ctx.space_id, tuple(memories))
-        with self._wake:
+        with self._lock:
             if self._closed:
                 raise ClosedError("the household was closed; open it again")
             self._pending.append(entry)
             if len(self._pending) > MAX_PENDING:
                 self._drop_oldest()
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._run, name="family_recall-audit", daemon=True
-                )
-                self._thread.start()
+                self._thread = Thread(self._run, "family_recall-audit")
                 atexit.register(self.close)
             if len(self._pending) == 1:
                 self._wake.notify()
@@ -91,19 +90,19 @@ class AuditWriter:
             StoreError: If the file cannot be written; the calls wait for the next time.
         """
         with self._writing:
-            with self._wake:
-                calls, self._pending = self._pending, deque()
-                lost, self._lost = self._lost, 0
-            if not calls and not lost:
-                return
+            calls, lost = deque[NewCall](), 0
             try:
-                self._write(calls, lost)
-            except BaseException:
-                with self._wake:
+                with self._lock:
+                    calls, self._pending = self._pending, deque()
+                    lost, self._lost = self._lost, 0
+                if calls or lost:
+                    self._write(calls, lost)
+                    calls, lost = deque(), 0
+            finally:
+                with self._lock:
                     self._pending.extendleft(reversed(calls))
                     self._lost += lost
                     self._drop_oldest()
-                raise
 
     def _write(self, calls: Collection[NewCall], lost: int) -> None:
         with self._store.writing() as writing:
@@ -146,12 +145,11 @@ class AuditWriter:
         """Write the remaining calls and stop; twice, or in a forked process, does nothing."""
         if os.getpid() != self._pid:
             return
-        with self._wake:
-            if self._closed:
-                return
+        if self._has_closed:
+            return
+        with self._lock:
             self._closed = True
             self._wake.notify()
-        atexit.unregister(self.close)
         if self._thread is not None:
             self._thread.join()
         try:
@@ -162,11 +160,13 @@ class AuditWriter:
         except FamilyRecallError as error:
             # Still signed in, so that the next process writes a gap.
             logger.warning("%d audit entries were not written: %s", len(self._pending), error)
+        self._has_closed = True
+        atexit.unregister(self.close)
 
     def _run(self) -> None:
         """Write, at most once a second, until closed."""
         while True:
-            with self._wake:
+            with self._lock:
                 self._wake.wait_for(lambda: self._pending or self._closed)
                 if self._closed:
                     return
@@ -174,7 +174,7 @@ class AuditWriter:
                 self.flush()
             except FamilyRecallError as error:
                 logger.warning("audit entries wait to be written: %s", error)
-            with self._wake:
+            with self._lock:
                 self._wake.wait_for(lambda: self._closed, FLUSH_EVERY_S)
 
     def _oldest_s(self, days: int) -> float:

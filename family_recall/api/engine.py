@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import concurrent.futures
 import contextlib
 import datetime as dt
 import logging
@@ -11,7 +10,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable
-from typing import Literal, ParamSpec, TypeVar
+from typing import Literal
 
 from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
@@ -28,6 +27,7 @@ from family_recall.recall import Broker
 from family_recall.recall.gate import Costs, Gate
 from family_recall.remember import Indexer
 from family_recall.store.store import Store
+from family_recall.threads import Workers
 from family_recall.types import Answer, Call, RecallContext, Receipt, Scope, Trace
 from family_recall.types.aliases import CountCallback
 
@@ -37,31 +37,10 @@ Embed = Literal["now", "later"]
 SWEEP_EVERY_S = 3600.0
 """Longest time that expired memories wait to be erased while a household is open."""
 
-_T = TypeVar("_T")
-_P = ParamSpec("_P")
 _WORKERS = 4  # threads of our own, so that recalls do not starve the host's thread pool
 _WRITERS = 1  # a file has one writer at a time
 
 logger = logging.getLogger("family_recall")
-
-
-class _Workers(concurrent.futures.ThreadPoolExecutor):
-    """Threads that refuse work with ``ClosedError`` once the household is closed."""
-
-    def submit(
-        self, call: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs
-    ) -> concurrent.futures.Future[_T]:
-        """Run a call on one of the threads.
-
-        Raises:
-            ClosedError: If the household was closed, or the program is ending.
-        """
-        try:
-            return super().submit(call, *args, **kwargs)
-        except RuntimeError as error:
-            if "after" not in str(error):  # shutdown, or interpreter shutdown
-                raise
-            raise ClosedError("the household was closed; open it again") from None
 
 
 class Engine:
@@ -85,9 +64,9 @@ class Engine:
         self.models = models
         config = config or RecallConfig()
         self.wall_clock = wall_clock
-        self.executor = _Workers(_WORKERS, thread_name_prefix="family_recall")
-        self.readers = _Workers(_WORKERS, thread_name_prefix="family_recall-read")
-        self.writers = _Workers(_WRITERS, thread_name_prefix="family_recall-write")
+        self.executor = Workers(_WORKERS, "family_recall")
+        self.readers = Workers(_WORKERS, "family_recall-read")
+        self.writers = Workers(_WRITERS, "family_recall-write")
         self.executor.submit(models.static)
         self.costs = Costs(config.assumed_cost_ms, store.stage_costs())
         gate = Gate(self.costs, config, clock=clock)
@@ -113,8 +92,8 @@ class Engine:
 
         A forked process only closes its store.
         """
-        _open_engines.discard(self)
         if os.getpid() != self._pid:
+            _open_engines.discard(self)
             self.store.close()
             return
         self.readers.shutdown()
@@ -130,6 +109,7 @@ class Engine:
         self.audit_log.close()
         self.save_costs()
         self.store.close()
+        _open_engines.discard(self)
         if not _open_engines:
             end_alarms()
 

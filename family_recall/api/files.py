@@ -24,6 +24,7 @@ from family_recall.store.file.replacement import (
 from family_recall.store.file.schema import SCHEMA_VERSION
 from family_recall.store.store import Store
 from family_recall.types.aliases import ProgressCallback
+from family_recall.types.checked import checked_call
 
 __all__ = [
     "Backup",
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+@checked_call
 def copy_file(
     path: str | os.PathLike[str], copy: str | os.PathLike[str], *, key: Secret | None = None
 ) -> Backup:
@@ -56,6 +58,7 @@ def copy_file(
     return copies.copy_of(Path(path), Path(copy), key_of(key))
 
 
+@checked_call
 def restore(
     path: str | os.PathLike[str],
     backup: str | os.PathLike[str],
@@ -72,6 +75,7 @@ def restore(
     return copies.restore(Path(path), Path(backup), key_of(key), progress)
 
 
+@checked_call
 def rekey(
     path: str | os.PathLike[str], *, key: Secret | None = None, new_key: Secret | None = None
 ) -> None:
@@ -89,6 +93,7 @@ def rekey(
     copies.rekey(Path(path), key_of(key), key_of(new_key))
 
 
+@checked_call
 def migrate(path: str | os.PathLike[str], *, key: Secret | None = None) -> tuple[int, int]:
     """Update data that earlier versions derived in a file, as opening it does.
 

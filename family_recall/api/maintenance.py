@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -63,7 +62,7 @@ class IntegrityMonitor:
         self._store = store
         self._wall_clock = wall_clock
         self._due_s = wall_clock() + FIRST_AFTER_S
-        self._stopped = threading.Event()
+        self._is_stopped = False
         self._damage = _damage(store.unreadable())
 
     def damage(self) -> str | None:
@@ -89,7 +88,7 @@ class IntegrityMonitor:
             if self._store.path.stat().st_size > LARGEST_BYTES:
                 return
             findings = self._store.check_quickly(
-                lambda: self._stopped.is_set() or time.monotonic() > until_s
+                lambda: self._is_stopped or time.monotonic() > until_s
             )
         except (FamilyRecallError, OSError) as error:
             logger.warning("the file could not be checked: %s", error)
@@ -103,7 +102,7 @@ class IntegrityMonitor:
 
     def stop(self) -> None:
         """Stop a check that is running."""
-        self._stopped.set()
+        self._is_stopped = True
 
 
 def _damage(wrong: Sequence[str]) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import logging
-import threading
 from collections.abc import Callable
 
+from family_recall.errors import ClosedError
+from family_recall.threads import Workers
 from family_recall.types import Trace
 
 MAX_WAITING = 1000
@@ -24,18 +24,16 @@ class TraceHook:
 
     def __init__(self, hook: Callable[[Trace], None], *, max_waiting: int = MAX_WAITING) -> None:
         self._hook = hook
-        self._room = threading.BoundedSemaphore(max_waiting)
-        self._thread = concurrent.futures.ThreadPoolExecutor(
-            1, thread_name_prefix="family_recall-trace"
-        )
+        self._max_waiting = max_waiting
+        self._thread = Workers(1, "family_recall-trace")
 
     def send(self, trace: Trace) -> None:
         """Queue a trace and return at once."""
-        if not self._room.acquire(blocking=False):
+        if self._thread.n_waiting() >= self._max_waiting:
             log.warning("on_trace is too slow: a trace was dropped")
             return
-        with contextlib.suppress(RuntimeError):  # closed meanwhile
-            self._thread.submit(self._call, trace)
+        with contextlib.suppress(ClosedError):  # meanwhile
+            self._thread.begin(self._call, trace)
 
     def close(self) -> None:
         """Wait until the queue is empty. Closing twice does nothing."""
@@ -46,5 +44,3 @@ class TraceHook:
             self._hook(trace)
         except Exception:  # a hook may raise anything
             log.exception("on_trace failed")
-        finally:
-            self._room.release()

@@ -14,6 +14,7 @@ from family_recall.encoders.static import StaticEncoder
 from family_recall.encoders.transformer import BiEncoder, CrossEncoder
 from family_recall.errors import ModelError
 from family_recall.heap_trimming import trim_heap
+from family_recall.threads import Latch, Thread
 
 LOADING = "the model is still loading"
 NO_CROSS_ENCODER = "no cross-encoder is installed"
@@ -49,10 +50,10 @@ class Models:
         self._scorer = scorer
         self._static = static
         self._faults: dict[str, str] = {}  # why a model cannot be used, by role
-        self._static_ready = threading.Event()
-        self._ready = threading.Event()
+        self._static_ready = Latch()
+        self._ready = Latch()
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._thread: Thread | None = None
         self._closed = False
         if encoder is not None or scorer is not None or static is not None:
             self._static_ready.set()
@@ -66,14 +67,14 @@ class Models:
 
     def encoder(self, wait_ms: float) -> Encoder | None:
         """Return the embedder, waiting at most ``wait_ms`` for it to load."""
-        if not self._ready.is_set():
+        if not self._ready.is_set:
             self._start()
             self._ready.wait(max(wait_ms, 0.0) / 1000.0)
         return self._encoder
 
     def static(self, wait_ms: float | None = None) -> Encoder | None:
         """Return the static embedder or None, waiting at most ``wait_ms`` for it to load."""
-        if not self._static_ready.is_set():
+        if not self._static_ready.is_set:
             self._start()
             self._static_ready.wait(None if wait_ms is None else max(wait_ms, 0.0) / 1000.0)
         return self._static
@@ -95,12 +96,12 @@ class Models:
         """Why there is no embedder; None if there is one."""
         if self._encoder is not None:
             return None
-        return self._faults.get(BiEncoder.ROLE) if self._ready.is_set() else LOADING
+        return self._faults.get(BiEncoder.ROLE) if self._ready.is_set else LOADING
 
     @property
     def why_no_scorer(self) -> str:
         """Why there is no cross-encoder, if there is none."""
-        if not self._ready.is_set():
+        if not self._ready.is_set:
             return LOADING
         return self._faults.get(CrossEncoder.ROLE, NO_CROSS_ENCODER)
 
@@ -131,20 +132,17 @@ class Models:
         return None if entry is None else entry.model_id
 
     def _start(self) -> None:
-        if self._ready.is_set():
+        if self._ready.is_set:
             return
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(
-                    target=self._load, name="family_recall-models", daemon=True
-                )
-                # Python ends daemon threads at exit; inside ONNX Runtime that aborts the process.
+                # Python ends such threads at exit; inside ONNX Runtime that aborts the process.
                 atexit.register(self.close)
                 try:
-                    self._thread.start()
+                    self._thread = Thread(self._load, "family_recall-models")
                 except RuntimeError:  # no address space for its stack
                     atexit.unregister(self.close)
-                    self._thread, self._faults[BiEncoder.ROLE] = None, NO_THREAD
+                    self._faults[BiEncoder.ROLE] = NO_THREAD
                     self._static_ready.set()
                     self._ready.set()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import datetime as dt
@@ -39,6 +38,7 @@ from family_recall.recall.runner import Runner
 from family_recall.recall.sources import search as searching
 from family_recall.recall.understanding import as_opening, understand
 from family_recall.store.store import Store
+from family_recall.threads import Workers
 from family_recall.types import Answer, RecallContext, RecallRequest, Region, Understanding
 
 log = logging.getLogger("family_recall")
@@ -80,7 +80,7 @@ class Broker:
     models: Models
     config: RecallConfig
     gate: Gate
-    executor: concurrent.futures.Executor
+    executor: Workers
     known_damage: Callable[[], str | None] = lambda: None
     refinements: tuple[Refinement, ...] = (
         rerank,

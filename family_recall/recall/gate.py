@@ -67,7 +67,8 @@ class Gate:
         self.clock = clock
         self._processors = processors or os.cpu_count() or 1
         self._running = Counter(dict.fromkeys(SERVICE_CLASSES, 0))
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._writer = threading.local()
 
     def admit(self, request: RecallRequest, asked_at_s: float | None = None) -> Admitted:
@@ -105,16 +106,18 @@ class Gate:
 
         It waits for half of its time at most.
         """
-        with self._changed:
-            if admitted.service_class == "background":
-                wait_s = max(admitted.deadline.remaining_ms(), 0.0) / 2_000.0
-                self._changed.wait_for(lambda: not self._n_urgent(), wait_s)
-            self._running[admitted.service_class] += 1
+        is_counted = False
         try:
+            with self._lock:
+                if admitted.service_class == "background":
+                    wait_s = max(admitted.deadline.remaining_ms(), 0.0) / 2_000.0
+                    self._changed.wait_for(lambda: not self._n_urgent(), wait_s)
+                self._running[admitted.service_class] += 1
+                is_counted = True
             yield
         finally:
-            with self._changed:
-                self._running[admitted.service_class] -= 1
+            with self._lock:
+                self._running[admitted.service_class] -= is_counted
                 self._changed.notify_all()
 
     def sheds(self, service_class: str) -> str | None:
@@ -142,7 +145,7 @@ class Gate:
         worked_s = now_s - getattr(self._writer, "since_s", now_s)
         allowed_s = min(_PAUSE_SHARE * worked_s, _LONGEST_PAUSE_S)
         if allowed_s > 0.0 and self._n_urgent():
-            with self._changed:
+            with self._lock:
                 self._changed.wait_for(lambda: not self._n_urgent(), allowed_s)
         self._writer.since_s = time.monotonic()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +16,7 @@ from family_recall.store.passages import as_read
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
 from family_recall.store.vectors import NewVector, Role, ToEmbed
+from family_recall.threads import Workers
 from family_recall.types.aliases import CountCallback
 
 log = logging.getLogger("family_recall")
@@ -81,7 +81,7 @@ class Embedding:
         if threads <= 1:
             self._embed(encoder, waiting, role, map)
             return
-        with concurrent.futures.ThreadPoolExecutor(threads, "family_recall-embedding") as pool:
+        with Workers(threads, "family_recall-embedding") as pool:
             self._embed(encoder, waiting, role, pool.map)
 
     def _embed(

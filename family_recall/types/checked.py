@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import functools
 import inspect
 import os
+import traceback
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+from family_recall.errors import FamilyRecallError
 from family_recall.types.fields import refusal
 
 _C = TypeVar("_C", bound=type)
@@ -45,7 +49,8 @@ def checked(part: _C) -> _C:
 def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return a function that checks its arguments against their annotations.
 
-    Whole numbers must be below 2**63. Items of iterables and ranges are not checked here.
+    Whole numbers must be below 2**63. Items of iterables and ranges are not checked here. An
+    exception of a signal handler, or of a program's own function, leaves no block open.
 
     Raises:
         InvalidRequestError: If an argument has another type.
@@ -65,9 +70,35 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
             kinds = allowed().get(name, (Any,))
             if Any not in kinds and not _fits(value, kinds):
                 raise refusal(name, _expected(value, kinds), value)
-        return call(*args, **kwargs)
+        try:
+            return contextvars.copy_context().run(call, *args, **kwargs)
+        except FamilyRecallError:
+            raise
+        except BaseException as error:
+            end_blocks(error)
+            raise
 
     return checked_arguments
+
+
+def end_blocks(error: BaseException | None) -> None:
+    """End the ``with`` blocks that an exception of a signal handler has left open.
+
+    It may come after a context manager was entered and before its block begins, or before its exit
+    begins. The manager's generator, with its transaction and locks, then waits for as long as the
+    exception's traceback refers to it. Without that it ends at once.
+    """
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if frame.f_globals.get("__name__", "").partition(".")[0] in _OWN:
+                with contextlib.suppress(RuntimeError):  # it runs
+                    frame.clear()
+        error = error.__cause__ or error.__context__
+
+
+_OWN = ("family_recall", "contextlib")
 
 
 def _allowed(hint: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import functools
 import os
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from family_recall.apps.cli.doctor import examine
 from family_recall.errors import FamilyRecallError, StoreError
 from family_recall.store import health
 from family_recall.store.file.checksums import CONTENT
+from family_recall.threads import Workers
 from tests.conftest import (
     HOME,
     NO_MODELS,
@@ -77,14 +78,14 @@ def household() -> tuple[bytes, tuple[int, ...], dict[str, tuple[Any, ...]]]:
 def background(monkeypatch: pytest.MonkeyPatch) -> list[Future[Any]]:
     """Gather the work that is submitted to threads, so that a test can wait for it."""
     submitted: list[Future[Any]] = []
-    submit = ThreadPoolExecutor.submit
+    submit = Workers.submit
 
     def recorded(*arguments: Any, **named: Any) -> Future[Any]:
         future = submit(*arguments, **named)
         submitted.append(future)
         return future
 
-    monkeypatch.setattr(ThreadPoolExecutor, "submit", recorded)
+    monkeypatch.setattr(Workers, "submit", recorded)
     return submitted
 
 

@@ -354,7 +354,7 @@ add_family(home)
 home.remember(note("before", 0, 1))
 home.recall("before?")
 log = home._engine.audit_log
-with log._writing, log._wake:
+with log._writing, log._lock:
     child = os.fork()
     if child == 0:
         {ending or "pass"}

@@ -44,7 +44,7 @@ def problems_of(path: Path, expected: Expected, chance: random.Random) -> list[s
                 for finding in home.maintenance.check()
                 if finding.problem
             ]
-            problems += _wrong_texts(path, expected)
+            problems += wrong_texts(path, expected)
             problems += _not_found(home, expected, chance)
         problems += _wrong_copies(path, expected)
         problems += [f"{file.name} is left" for file in leftovers(path.parent)]
@@ -84,7 +84,7 @@ def _opens_without_its_key(path: Path, expected: Expected) -> list[str]:
     return problems
 
 
-def _wrong_texts(path: Path, expected: Expected) -> list[str]:
+def wrong_texts(path: Path, expected: Expected) -> list[str]:
     """Compare the texts with those acknowledged; a batch under way may be there whole or not."""
     connection = connect(path, key_of(expected.keys[0]), flags=apsw.SQLITE_OPEN_READONLY)
     rows = connection.execute("SELECT doc_id, text FROM memory WHERE superseded_s IS NULL")

@@ -6,7 +6,6 @@ to answer, and the trace says so.
 
 from __future__ import annotations
 
-import concurrent.futures
 import dataclasses
 import itertools
 
@@ -19,6 +18,7 @@ from family_recall.recall.question.planner import POSSIBLE
 from family_recall.recall.runner import Runner
 from family_recall.recall.understanding import encode, is_encoded_at_once
 from family_recall.store.timeline_queries import OWN
+from family_recall.threads import Workers
 
 MOST_IN_PERIOD = 2000
 """Of a period with more memories than this, words and vectors find what was asked about."""
@@ -50,7 +50,7 @@ def look_up_identifiers(context: QueryContext) -> Run:
 
 
 def words_while_encoding(
-    run: Runner, context: QueryContext, executor: concurrent.futures.Executor
+    run: Runner, context: QueryContext, executor: Workers
 ) -> tuple[Run, QueryContext]:
     """Search words on this thread, which has the snapshot, while another encodes the question.
 
@@ -69,8 +69,8 @@ def words_while_encoding(
     if words_ms < run.config.hand_over_ms or is_encoded_at_once(run, context):
         # Handing over to a thread and back would take longer than it saves.
         return words(run, context), encode(run, context)
-    encoded = executor.submit(encode, run, context)
-    return words(run, context), encoded.result()
+    encoded = executor.begin(encode, run, context)
+    return words(run, context), encoded()
 
 
 def words(run: Runner, context: QueryContext) -> Run:

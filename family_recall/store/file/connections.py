@@ -82,9 +82,10 @@ class Connections:
         self.unreadable: list[DamagedTable] = []
         self._idle: list[apsw.Connection] = []
         self._n_lent = 0
-        self._lock = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._returned = threading.Condition(self._lock)
         self._write_lock = threading.RLock()
-        self._closed = False
+        self._closed = self._has_closed = False
         self._yield_until_s = self._committed_s = -_YIELD_FOR_S
         self._log_limit = MAX_LOG_BYTES
         self._pid = os.getpid()
@@ -125,12 +126,15 @@ class Connections:
         other connections since as damage.
         """
         self.check_open()  # in a forked process the lock may never be released
-        with self._lock:
-            if self._closed:  # meanwhile
-                self.check_open()
-            self._n_lent += 1
-            connection = self._idle.pop() if self._idle and not fresh else None
+        connection, is_lent = None, False
         try:
+            with self._lock:
+                if self._closed:  # meanwhile
+                    self.check_open()
+                self._n_lent += 1
+                is_lent = True
+                if self._idle and not fresh:
+                    connection = self._idle.pop()
             if connection is None:
                 with translated(self.path):
                     connection = self._connect()
@@ -143,33 +147,35 @@ class Connections:
                         connection.execute("ROLLBACK")
         finally:
             with self._lock:
-                if connection is not None and (self._closed or fresh):
-                    connection.close()
-                elif connection is not None:
-                    self._idle.append(connection)
-                self._n_lent -= 1
-                self._lock.notify_all()
+                self._n_lent -= is_lent
+                if connection is not None:
+                    if self._closed or fresh or _is_reading(connection):
+                        connection.close()
+                    else:
+                        self._idle.append(connection)
+                self._returned.notify_all()
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[apsw.Connection]:
         """Lend the writer inside one transaction."""
         with self._writer_alone():
-            self._begin()
             try:
+                self._begin()
                 yield self._writer
-            except BaseException:
+                self._writer.execute("COMMIT")
+            finally:
                 # A full disk may have rolled back already.
                 if self._writer.in_transaction:
                     self._writer.execute("ROLLBACK")
-                raise
-            self._commit()
+            self._committed_s = time.monotonic()
+            self._bound_log()
 
     @contextlib.contextmanager
     def writing_nothing(self) -> Iterator[apsw.Connection]:
         """Lend the writer inside a transaction that is rolled back."""
         with self._writer_alone():
-            self._writer.execute("BEGIN IMMEDIATE")
             try:
+                self._writer.execute("BEGIN IMMEDIATE")
                 yield self._writer
             finally:
                 if self._writer.in_transaction:
@@ -206,27 +212,33 @@ class Connections:
         if os.getpid() != self._pid:
             self._closed = True
             return
+        if self._has_closed:
+            return
         with self._write_lock, self._lock:
-            if self._closed:
-                return
             self._closed = True
             for connection in self._idle:
                 connection.close()
         with self._lock:
-            self._lock.wait_for(lambda: not self._n_lent, LONGEST_WAIT_S)
+            self._returned.wait_for(lambda: not self._n_lent, LONGEST_WAIT_S)
         with self._write_lock:
             with contextlib.suppress(apsw.Error):
                 self._writer.execute("PRAGMA optimize")
                 self._empty_log()
             self._writer.close()
+        self._has_closed = True
 
     @contextlib.contextmanager
     def _writer_alone(self) -> Iterator[None]:
         self.check_open()
         with self._write_lock:
             self.check_open()
-            with translated(self.path, self._writer):
-                yield
+            try:
+                with translated(self.path, self._writer):
+                    yield
+            finally:
+                if not self._closed and _is_reading(self._writer):
+                    self._writer.close()
+                    self._writer = self._connect()
 
     def _begin(self) -> None:
         """Begin a write transaction, after a pause if other processes write too.
@@ -241,16 +253,6 @@ class Connections:
         self._writer.execute("BEGIN IMMEDIATE")
         if time.monotonic() - now_s > PAUSE_S + _CONTENDED_S:
             self._yield_until_s = time.monotonic() + _YIELD_FOR_S
-
-    def _commit(self) -> None:
-        try:
-            self._writer.execute("COMMIT")
-            self._committed_s = time.monotonic()
-        except BaseException:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            raise
-        self._bound_log()
 
     def _empty_log(self) -> bool:
         """Empty the log. New readers meanwhile use the file alone and do not prevent it."""
@@ -381,6 +383,15 @@ _TRANSLATIONS: tuple[tuple[tuple[type[Exception], ...], type[FamilyRecallError],
     ((apsw.Error,), StoreError, "{path}: {error}; try rebuild, or restore a backup"),
 )
 """SQLite's errors, the error of this library and its message; the first match counts."""
+
+
+def _is_reading(connection: apsw.Connection) -> bool:
+    """Whether a statement still runs after its transaction, and keeps an earlier snapshot.
+
+    apsw 3.54 never frees a cursor beside which another was made, so one that was not read to its
+    end, because of a ``break`` or an exception, runs until its connection is closed.
+    """
+    return connection.txn_state("main") != apsw.SQLITE_TXN_NONE
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:
