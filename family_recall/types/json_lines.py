@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from family_recall.errors import DatasetError
 
@@ -15,6 +18,22 @@ MAX_LINE_BYTES = 8 * 1024 * 1024
 """The longest line read; a memory's text has at most 1,000,000 characters."""
 
 
+MAX_VALUES = 200_000
+"""The most values in a line: each takes up to 100 bytes of memory, whatever its length."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; a pipe or device, which may never end, raises OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags)
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return os.fdopen(file, "rb")
+    os.close(file)
+    raise OSError(0, "it is no regular file")
+
+
 def read_jsonl(
     path: Path, *, max_line_bytes: int = MAX_LINE_BYTES
 ) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -22,10 +41,10 @@ def read_jsonl(
 
     Raises:
         DatasetError: If the file cannot be opened, or a line is longer than ``max_line_bytes``,
-            not UTF-8, not JSON, or not an object.
+            not UTF-8, not JSON, not an object, or has more than ``MAX_VALUES`` values.
     """
     try:
-        file = path.open("rb")
+        file = open_regular(path)
     except (OSError, ValueError) as error:  # ValueError: of a path with a lone surrogate
         why = error.strerror if isinstance(error, OSError) else error
         raise DatasetError(f"{path}: cannot be read ({why}); check the path") from None
@@ -39,6 +58,8 @@ def read_jsonl(
                     f"{where}: expected at most {max_line_bytes:,} bytes in a line, got more; "
                     "is it one JSON object per line?"
                 )
+            if _n_values(line) > MAX_VALUES:
+                raise DatasetError(f"{where}: expected at most {MAX_VALUES:,} values, got more")
             try:
                 text = line.decode("utf-8-sig").strip()
                 record = json.loads(text) if text else None
@@ -58,12 +79,18 @@ def read_jsonl(
                 yield line_no, record
 
 
+def _n_values(line: bytes) -> int:
+    """Return how many values a line has, at most; exactly only if it might have too many."""
+    n = sum(map(line.count, (b",", b"[", b"{")))
+    return n if n <= MAX_VALUES else sum(map(_STRING.sub(b"", line).count, (b",", b"[", b"{")))
+
+
 def is_export(path: Path) -> bool:
     """Return whether the first line of a file marks it as a household's export."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(64)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return start.removeprefix(b"\xef\xbb\xbf").startswith(b'{"family_recall":"export"')
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,17 +16,30 @@ from family_recall.apps.importing.drafts import (
     Reading,
     ReadSettings,
     digest,
+    library,
+    readable,
     text_of,
     zipped_text,
 )
+from family_recall.apps.importing.limits import Budget, Limits, OutOfTime, too_slow
 from family_recall.apps.importing.mail import read_mailbox
 from family_recall.apps.importing.notes import SUFFIXES, read_notes
 from family_recall.apps.importing.tables import read_table
 from family_recall.apps.importing.whatsapp import is_whatsapp_chat, read_chat
 from family_recall.types.browsing import Format
 from family_recall.types.fields import MAX_TEXT_CHARS
+from family_recall.types.json_lines import open_regular
 
-__all__ = ["Draft", "LeftOut", "ReadSettings", "Reading", "format_of", "read", "source_name"]
+__all__ = [
+    "Draft",
+    "LeftOut",
+    "Limits",
+    "ReadSettings",
+    "Reading",
+    "format_of",
+    "read",
+    "source_name",
+]
 
 MAX_KEY_CHARS = 500
 """Longer keys are replaced by a digest: source and key form an id of at most 1,000."""
@@ -46,6 +60,9 @@ _READERS = {
     "vcard": read_contacts,
     "csv": read_table,
 }
+_LIBRARIES = {
+    "icalendar": ("icalendar", "recurring_ical_events"), "vcard": ("vobject",), "markdown": ("yaml",)
+}  # fmt: skip
 _COPY = re.compile(r"\s*\(\d+\)$")
 _EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
 
@@ -57,7 +74,7 @@ def format_of(path: Path) -> Format | None:
     if by_suffix := _BY_SUFFIX.get(path.suffix.lower()):
         return by_suffix
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             head = file.read(4096)
     except (OSError, ValueError):
         return None
@@ -76,17 +93,31 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
     """Read a file, or a folder of notes.
 
     Raises:
-        DatasetError: If it has another format, or a part of it cannot be read.
+        DatasetError: If it has another format, a part of it cannot be read, or it is beyond a
+            limit.
     """
-    if file_format == "markdown":
-        reading = read_notes(path, settings)
-    elif file_format == "mbox":
-        reading = read_mailbox(path / "mbox" if path.is_dir() else path, settings)
+    limits = settings.limits
+    if file_format == "mbox" and path.is_dir():
+        path = path / "mbox"
+    if file_format in {"markdown", "mbox"}:
+        n_bytes = sum(file.stat().st_size for file in (path, *path.rglob("*")) if file.is_file())
+        reader = read_notes if file_format == "markdown" else read_mailbox
+        reads = functools.partial(reader, path, settings)
     else:
         is_zip = file_format == "whatsapp" and path.suffix.lower() == ".zip"
-        text, name = zipped_text(path) if is_zip else (text_of(path), str(path))
-        reading = _READERS[file_format](text, name, settings)
-    return Reading.of((*reading.left_out, *_storable(reading)), reading.keeps)
+        text, name = zipped_text(path, limits) if is_zip else (text_of(path, limits), str(path))
+        n_bytes = len(text)
+        reads = functools.partial(_READERS[file_format], text, name, settings)
+    if file_format != "markdown":
+        for module in _LIBRARIES.get(file_format, ()):
+            library(module)  # before the file's time begins
+    with readable(str(path), file_format):
+        try:
+            reading = Budget(limits.seconds_for(n_bytes)).run(reads)
+        except OutOfTime:
+            raise too_slow(str(path)) from None
+        items = (*reading.left_out, *_storable(reading))
+    return Reading.of(items, settings, reading.keeps)
 
 
 def source_name(path: Path, file_format: Format) -> str:

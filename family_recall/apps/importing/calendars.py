@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,9 @@ from family_recall.apps.importing.drafts import (
     library,
     visible,
 )
+from family_recall.apps.importing.limits import RAISE, Budget, Limits, OutOfTime
 from family_recall.errors import DatasetError
+from family_recall.types.fields import MAX_TEXT_CHARS
 
 if TYPE_CHECKING:
     import icalendar
@@ -33,6 +36,13 @@ NEXT_WITHIN = dt.timedelta(days=366)
 MAX_OCCURRENCES = 60
 """An event with more occurrences, or none, is stored once, with its rule in words."""
 
+RULE_SECONDS, RULES_SHARE = 0.5, 0.75
+"""The processor time for following the rule of one event; and for all, as a share of the file's."""
+
+SLOW = "repetitions of events whose rule takes too long to follow"
+MAX_A_DAY = 24
+"""The most times in a day that a rule may have to be followed."""
+
 CANCELLED, NO_TITLE, NO_DATE = "cancelled events", "events without a title", "events without a date"
 _EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 _DAYS = dict(
@@ -40,6 +50,13 @@ _DAYS = dict(
 )
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
 _PUT_INTO_WORDS = {"FREQ", "INTERVAL", "BYDAY", "UNTIL", "COUNT", "WKST", "BYMONTH", "BYMONTHDAY"}
+_PARTS_OF_A_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
+_UID_CHARS = 60
+_STRUCTURE = re.compile(r"(UID|BEGIN|END|RRULE)[ \t]*(?:;[^:]*)?:(.*)", re.IGNORECASE)
+_YEARLY = re.compile(
+    r"(?!.*BY(?:HOUR|MINUTE|SECOND|YEARDAY|WEEKNO)|.*INTERVAL=-?0)(?:.*;)?FREQ=YEARLY(?:;.*)?",
+    re.IGNORECASE,
+)
 _MUST_READ = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", None}
 
 
@@ -50,6 +67,7 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     Texts name day and hour in the household's zone, which floating times are in. Past occurrences
     before the window stay.
     """
+    lines = _lines_of_uids(text, name, settings.limits)
     by_uid = defaultdict[str, list["icalendar.Component"]](list)
     zones: list[Any] = []
     for calendar in _calendars(text, name):
@@ -65,15 +83,51 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
         uid, _, moment = key.rpartition("@")
         return uid in by_uid and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
 
+    budget = Budget(settings.limits.seconds_for(len(text)) * RULES_SHARE)
+
     def items() -> Iterator[Draft | LeftOut]:
         for uid, events in by_uid.items():
-            where = f"{name}:{_line_of(text, uid)}"
+            where = f"{name}:{lines.get(uid[:_UID_CHARS], 1)}"
             if any("RRULE" in event or "RDATE" in event for event in events):
-                yield from _repeated(uid, events, zones, where, settings)
+                yield from _repeated(uid, events, zones, where, settings, budget)
             else:
                 yield from _single(uid, events, where, settings.zone)
 
-    return Reading.of(items(), keeps)
+    return Reading.of(items(), settings, keeps)
+
+
+def _lines_of_uids(text: str, name: str, limits: Limits) -> dict[str, int]:
+    """Return the line number by the beginning of a UID; raise for what must not be parsed.
+
+    A zone whose rule has more than some changes a year takes as long as these are many.
+    """
+    n_folded = text.count("\n ") + text.count("\n\t")
+    limits.check_lines(text.count("\n") - n_folded, name)
+    lines: dict[str, int] = {}
+    depth = 0
+    is_zone = False
+    for line_no, line in enumerate(text.split("\n"), 1):
+        match = _STRUCTURE.match(line)
+        if match is None:
+            continue
+        kind, value = match[1].upper(), match[2].strip()
+        if kind == "UID":
+            lines.setdefault(value[:_UID_CHARS], line_no)
+        elif kind == "RRULE" and is_zone and not _YEARLY.fullmatch(value):
+            raise DatasetError(
+                f"{name}:{line_no}: expected a time zone that changes once a year, got "
+                f"{value[:60]!r}; correct the line"
+            )
+        elif kind in {"BEGIN", "END"}:
+            depth += 1 if kind == "BEGIN" else -1
+            if value.upper() == "VTIMEZONE":
+                is_zone = kind == "BEGIN"
+        if depth > limits.depth:
+            raise DatasetError(
+                f"{name}:{line_no}: expected at most {limits.depth:,.0f} components in each other, "
+                f"got more; correct the file, or {RAISE}"
+            )
+    return lines
 
 
 def _calendars(text: str, name: str) -> Sequence[icalendar.Component]:
@@ -112,6 +166,7 @@ def _repeated(
     zones: Sequence[Any],
     where: str,
     settings: ReadSettings,
+    budget: Budget,
 ) -> Iterator[Draft | LeftOut]:
     """Yield the occurrences around now, or the series once, and all moved occurrences."""
     parser, repeats = library("icalendar"), library("recurring_ical_events")
@@ -122,18 +177,24 @@ def _repeated(
     now, zone = settings.now, settings.zone
     rule = rule_in_words(first.get("RRULE"), zone)
     occurrences: list[icalendar.Component] = []
+
+    def follow() -> list[icalendar.Component]:
+        query = repeats.of(series)
+        return (
+            query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+            or sorted(query.between(now, now + NEXT_WITHIN), key=lambda event: _key(uid, event))[:1]
+        )
+
     try:
         # A rule of hours or seconds has millions; following it would take as long.
         if not any(map(_within_days, events)):
-            query = repeats.of(series)
-            occurrences = (
-                query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
-                or sorted(
-                    query.between(now, now + NEXT_WITHIN), key=lambda event: _key(uid, event)
-                )[:1]
-            )
+            occurrences = budget.run(follow, RULE_SECONDS)
+    except OutOfTime:
+        yield LeftOut(where, SLOW)
     except Exception as error:  # noqa: BLE001 -- see _calendars
-        raise DatasetError(f"{where}: the event's rule cannot be followed ({error})") from None
+        raise DatasetError(
+            f"{where}: the event's rule cannot be followed ({str(error)[:120]})"
+        ) from None
     drafts: dict[str, Draft | LeftOut] = {}
     for event in events:
         if "RECURRENCE-ID" in event:
@@ -148,12 +209,13 @@ def _repeated(
 
 
 def _within_days(event: icalendar.Component) -> bool:
-    """Whether an event is repeated at intervals of less than a day."""
+    """Whether an event is repeated at intervals of less than a day, or of none."""
     rules = event.get("RRULE", [])
     return any(
-        str(freq).upper() not in _EVERY
+        any(str(freq).upper() not in _EVERY for freq in rule.get("FREQ", ()))
+        or any(interval < 1 for interval in rule.get("INTERVAL", ()))
+        or math.prod(len(rule.get(name, [0])) for name in _PARTS_OF_A_DAY) > MAX_A_DAY
         for rule in (rules if isinstance(rules, list) else [rules])
-        for freq in rule.get("FREQ", ())
     )
 
 
@@ -177,7 +239,9 @@ def _draft(key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = "") ->
         "labels": distinct(event.categories),
         "url": _words(event, "URL") or None,
     }
-    return Draft(key, where, f"{text}\n{description}".strip(), fields=fields)
+    # Not copied into each occurrence where it is too long to be stored.
+    text = f"{text}\n{description[: MAX_TEXT_CHARS + 1]}".strip()
+    return Draft(key, where, text, fields=fields)
 
 
 def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
@@ -219,6 +283,8 @@ def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
     if every is None:
         return ""
     interval = int(rule.get("INTERVAL", [1])[0])
+    if interval < 1:
+        return ""
     words = f"every {every}" if interval == 1 else f"every {interval} {every}s"
     days = [_weekday(str(day)) for day in rule.get("BYDAY", ())]
     if days and all(days):

@@ -18,9 +18,11 @@ from family_recall.apps.importing.drafts import (
     library,
     visible,
 )
+from family_recall.apps.importing.limits import RAISE, Limits
 from family_recall.errors import DatasetError
 
 NO_NAME, NOBODY = "contacts without a name", "relations to contacts that are not in the file"
+LONG_NAME = "contacts with a name of more than 1,000 characters"
 UNREADABLE = "birthdays and anniversaries that are no date"
 
 _WHAT = {"tel": "phone number", "email": "e-mail address", "adr": "address", "url": "web page"}
@@ -32,9 +34,22 @@ _KINDS = (
 )
 _ROLES = {role: role for role in _KINDS.split()}
 _ROLES |= {"co-worker": "colleague", "neighbor": "neighbour"}
-_BEGIN = re.compile(r"^BEGIN:VCARD", re.MULTILINE | re.IGNORECASE)
+_MAX_NAME_CHARS = 1_000
+# What vobject reads, without its many ways to read the same parameters.
+_LINE = re.compile(
+    r"(?:[a-z0-9_-]+\.)?([a-z0-9_-]+);?(?:;[a-z0-9_-]+(?:[=,](?:\"[^\"]*\"|[^\";:,=]*+))*+)*+:",
+    re.IGNORECASE,
+)
+_USED = (
+    set(_WHAT)
+    | set(_DATES)
+    | set(
+        "begin end version fn n org uid nickname title role note categories related x-abrelatednames "
+        "x-ablabel".split()
+    )
+)
+"""The lines that are read: photos and the like are passed over."""
 _LINK = re.compile(r"[a-z]+:", re.IGNORECASE)
-_LABEL = re.compile(r"_\$!<(.*)>!\$_")
 _DATE = re.compile(r"(?:(\d{4})|-)-?(\d{2})-?(\d{2})(?:T.*)?")
 _NO_YEAR = 1604
 """Apple's year of a birthday without a year."""
@@ -46,28 +61,70 @@ def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     Each phone number, address and so on is a fact. Its key is the contact's UID, or name, and its
     kind, so a changed number is a new version. RELATED also states a relation.
     """
-    del settings
-    begins = [match.start() for match in _BEGIN.finditer(text)]
+    lines = _lines_of(text, name, settings.limits)
+    begins = [line_no for line_no, line in lines if line[:11].upper() == "BEGIN:VCARD"]
     keys = ContentKeys()
     contacts = [
-        _Contact(card, f"{name}:{text.count(chr(10), 0, at) + 1}", keys)
-        for card, at in zip(_cards(text, name), begins, strict=False)
+        _Contact(card, f"{name}:{line_no}", keys)
+        for card, line_no in zip(_cards(lines, name), begins, strict=False)
     ]
-    names = {uid: contact.name for contact in contacts if (uid := contact.value("uid"))}
-    return Reading.of(item for contact in contacts for item in contact.items(names))
+    names = {contact.uid: contact.name for contact in contacts if contact.uid}
+    return Reading.of((item for contact in contacts for item in contact.items(names)), settings)
 
 
-def _cards(text: str, name: str) -> list[Any]:
-    vobject = library("vobject")
-    n_lines = text.count("\n") + 1
+def _lines_of(text: str, name: str, limits: Limits) -> list[tuple[int, str]]:
+    """Return the lines that are used, with their numbers, unfolded.
+
+    A line that begins with a space continues the one before, and so does any that follows one of
+    quoted-printable which ends in ``=``.
+    """
     if not re.match(r"\s*BEGIN:VCARD", text, re.IGNORECASE):
         raise DatasetError(f"{name}:1: expected BEGIN:VCARD, got {text.lstrip()[:60]!r}")
+    folded: list[tuple[int, list[str]]] = []
+    is_quoted, is_new = False, True
+    for line_no, physical in enumerate(text.split("\n"), 1):
+        if not physical.strip():
+            is_new = True
+            continue
+        if is_new or not (physical[0] in " \t" or (is_quoted and folded[-1][1][-1][-1:] == "=")):
+            limits.check_lines(len(folded), name)
+            folded.append((line_no, [physical.lstrip(" \t") if is_new else physical]))
+            is_quoted = "quoted-printable" in physical.lower()
+        elif is_quoted and folded[-1][1][-1][-1:] == "=":
+            folded[-1][1][-1] = folded[-1][1][-1][:-1]
+            folded[-1][1].append(physical)
+        else:
+            folded[-1][1].append(physical[1:])
+        is_new = False
+    lines: list[tuple[int, str]] = []
+    depth = 0
+    for line_no, parts in folded:
+        line = "".join(parts)
+        match = _LINE.match(line)
+        if match is None:
+            raise DatasetError(
+                f"{name}:{line_no}: expected vCard, got {line[:60]!r}; correct the line"
+            )
+        kind = match[1].casefold().replace("_", "-")
+        depth += (kind == "begin") - (kind == "end")
+        if depth > limits.depth:
+            raise DatasetError(
+                f"{name}:{line_no}: expected at most {limits.depth:,.0f} nested parts; {RAISE}"
+            )
+        if kind in _USED:
+            is_quoted = "quoted-printable" in line[: match.end()].lower()
+            lines.append((line_no, line.rstrip("=") if is_quoted else line))
+    return lines
+
+
+def _cards(lines: Sequence[tuple[int, str]], name: str) -> list[Any]:
+    vobject = library("vobject")
     try:
-        cards = list(vobject.readComponents(text, allowQP=True))
+        cards = list(vobject.readComponents("\n".join(line for _, line in lines), allowQP=True))
     except Exception as error:  # noqa: BLE001 -- a parser of foreign files raises many kinds
-        line_no = min(max(getattr(error, "lineNumber", None) or 1, 1), n_lines)
+        at = min(max(getattr(error, "lineNumber", None) or 1, 1), len(lines))
         raise DatasetError(
-            f"{name}:{line_no}: expected vCard, got: {str(error)[:120]}; correct the line"
+            f"{name}:{lines[at - 1][0]}: expected vCard, got: {str(error)[:120]}; correct the line"
         ) from None
     return [card for card in cards if getattr(card, "name", "").upper() == "VCARD"]
 
@@ -78,6 +135,14 @@ class _Contact:
     def __init__(self, card: Any, where: str, keys: ContentKeys) -> None:
         self._card, self._where, self._keys = card, where, keys
         self.name = self.value("fn") or self._parts_of_name() or self.value("org")
+        self.uid = self.value("uid")
+        self._id = digest(self.name) if not self.uid else self.uid
+        labels = self._lines("categories")[0].value if self._lines("categories") else []
+        self._words = distinct(labels if isinstance(labels, list) else str(labels).split(","))
+        self._labels = {
+            line.group: _text(line.value).removeprefix("_$!<").removesuffix(">!$_").casefold()
+            for line in reversed(self._lines("x-ablabel"))
+        }
 
     def value(self, kind: str) -> str:
         """Return the first value of a property; empty where there is none."""
@@ -87,6 +152,9 @@ class _Contact:
         """Yield the facts; ``names`` are the file's contacts by UID."""
         if not self.name:
             yield LeftOut(self._where, NO_NAME)
+            return
+        if max(len(self.name), len(self._id), len(self.value("nickname"))) > _MAX_NAME_CHARS:
+            yield LeftOut(self._where, LONG_NAME)  # it is part of each fact
             return
         nick = self.value("nickname")
         is_other = nick and nick.casefold() != self.name.casefold()
@@ -119,7 +187,7 @@ class _Contact:
     def _relation(self, line: Any, names: Mapping[str, str]) -> Draft | LeftOut:
         value = _text(line.value)
         other = names.get(value, "" if _LINK.match(value) else value)
-        if not other:
+        if not other or len(other) > _MAX_NAME_CHARS:
             return LeftOut(self._where, NOBODY)
         role = self._label(line, _ROLES)
         relation = f"{role} of" if role else "related to"
@@ -130,17 +198,16 @@ class _Contact:
         self, what: str, value: str, sentence: str, relation: tuple[str, str, str] | None = None
     ) -> Draft:
         """Return the draft of a fact; ``what`` is its kind."""
-        labels = self._lines("categories")[0].value if self._lines("categories") else []
         fields: dict[str, object] = {
             "kind": "fact",
             "category": "family" if relation else "identity",
-            "labels": distinct(labels if isinstance(labels, list) else str(labels).split(",")),
+            "labels": self._words,
         }
         if value:
             fields["fact_key"] = "_".join(f"{self.name} {what}".casefold().split())[:1000]
             fields["fact_value"] = value[:1000]
         # Numbers of the same kind have keys by their order.
-        key = self._keys.key(what, prefix=f"{self.value('uid') or digest(self.name)} ")
+        key = self._keys.key(what, prefix=f"{self._id} ")
         return Draft(key, self._where, sentence, fields=fields, relation=relation)
 
     def _lines(self, kind: str) -> Sequence[Any]:
@@ -153,11 +220,9 @@ class _Contact:
 
     def _label(self, line: Any, words: Mapping[str, str]) -> str:
         """Return a line's label: its own, or the known ones of its types."""
-        if line.group:
-            for label in self._lines("x-ablabel"):
-                if label.group == line.group:
-                    text = _LABEL.sub(r"\1", _text(label.value)).casefold()
-                    return words.get(text, text)
+        if line.group and line.group in self._labels:
+            label = self._labels[line.group]
+            return words.get(label, label)
         types = [*line.params.get("TYPE", ()), *line.singletonparams]
         names = [name.strip().casefold() for kinds in types for name in str(kinds).split(",")]
         return " ".join(dict.fromkeys(words[name] for name in names if name in words))

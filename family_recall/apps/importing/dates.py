@@ -27,6 +27,7 @@ NUMERIC = (
 _NUMERIC = re.compile(f"{NUMERIC}?", re.IGNORECASE)
 _IN_WORDS = ("%d %B %Y", "%d %b %Y", "%B %d, %Y", "%b %d, %Y", "%B %d %Y", "%b %d %Y")
 _DAY = dt.timedelta(days=1)
+_MAX_MOMENT_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class NumericMoment:
             day_first = _moment_at(last, middle, first, time)
             # No locale writes 10.30.2026.
             month_first = None if match["mark"] == "." else _moment_at(last, first, middle, time)
-        shown = re.split(r"[,،T]?\s", match[0])[0]
+        shown = re.split(r"[,،T]?\s", match[0], maxsplit=1)[0][:40]
         return cls(day_first, month_first, where, shown) if day_first or month_first else None
 
     def at(self, *, day_first: bool) -> dt.datetime | None:
@@ -147,6 +148,7 @@ def is_plausible(moment: dt.datetime | dt.date) -> bool:
 
 
 def _moment(text: str, where: str) -> dt.datetime | NumericMoment:
+    whole, text = text, text if len(text) <= _MAX_MOMENT_CHARS else ""
     try:
         return dt.datetime.fromisoformat(text)
     except ValueError:
@@ -162,5 +164,5 @@ def _moment(text: str, where: str) -> dt.datetime | NumericMoment:
             continue
     raise DatasetError(
         f"{where}: expected a day or moment such as 2026-10-30, 30/10/2026 18:04 or 30 October "
-        f"2026, got {text[:60]!r}"
+        f"2026, got {whole[:60]!r}"
     )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import datetime as dt
 import hashlib
 import importlib
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from family_recall.apps.importing.limits import RAISE, Limits, OutOfTime, too_slow
 from family_recall.errors import DatasetError
+from family_recall.types.json_lines import open_regular
 
 INVISIBLE = "\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\ufeff"
 """Characters that control the direction of a text, as part of a regular expression."""
@@ -60,12 +63,14 @@ class ReadSettings:
         now: The current moment, with a zone.
         day_first: Whether 3/4/2026 is in April; None infers it from the file.
         columns: Headers of a table by field; empty infers them.
+        limits: What the file may cost to read.
     """
 
     zone: dt.tzinfo
     now: dt.datetime
     day_first: bool | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +90,34 @@ class Reading:
 
     @classmethod
     def of(
-        cls, items: Iterable[Draft | LeftOut], keeps: Callable[[str], bool] = lambda _key: False
+        cls,
+        items: Iterable[Draft | LeftOut],
+        settings: ReadSettings,
+        keeps: Callable[[str], bool] = lambda _key: False,
     ) -> Reading:
-        """Return a reading of the items that a reader yields."""
-        items = list(items)
+        """Return a reading of the items that a reader yields, within the limits."""
+        items = tuple(_within_limits(items, settings.limits))
         drafts = tuple(item for item in items if isinstance(item, Draft))
         return cls(drafts, tuple(item for item in items if isinstance(item, LeftOut)), keeps)
+
+
+def _within_limits(items: Iterable[Draft | LeftOut], limits: Limits) -> Iterator[Draft | LeftOut]:
+    """Yield items; raise for the first one beyond a limit."""
+    where, n_chars = "", 0
+    try:
+        for n, item in enumerate(items, 1):
+            where = item.where
+            n_chars += len(item.text) + len(item.key) if isinstance(item, Draft) else 0
+            if n > limits.items or n_chars > limits.megachars * 1e6:
+                raise DatasetError(
+                    f"{where}: expected at most {limits.items:,.0f} memories and omissions, of "
+                    f"{limits.megachars:,.0f} million characters; split the file, or {RAISE}"
+                )
+            yield item
+    except OutOfTime:
+        if not where:
+            raise
+        raise too_slow(where) from None
 
 
 class ContentKeys:
@@ -126,9 +153,6 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub("", text).replace("\0", "").encode("utf-8", "replace").decode()
 
 
-MAX_FILE_BYTES = 512 * 1024 * 1024
-"""The largest file read at once; a mailbox is read by message."""
-
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -136,20 +160,20 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-def text_of(path: Path) -> str:
+def text_of(path: Path, limits: Limits = Limits()) -> str:
     r"""Return the text of a file, with ``\n`` as line ends; see :func:`decoded`."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        with open_regular(path) as file:
+            content = file.read(limits.bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: of a path with a lone surrogate
-        raise _unreadable(path, error) from None
-    return decoded(content, str(path))
+        raise unreadable(path, error) from None
+    return decoded(content, str(path), limits)
 
 
-def zipped_text(path: Path) -> tuple[str, str]:
+def zipped_text(path: Path, limits: Limits) -> tuple[str, str]:
     """Return the text of the chat in a zip archive, and its path with the archive's."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as zipped, zipfile.ZipFile(zipped) as archive:
             texts = [info for info in archive.infolist() if info.filename.endswith(".txt")]
             top = [info for info in texts if info.filename == "_chat.txt"] or texts
             if len(top) != 1:
@@ -159,22 +183,27 @@ def zipped_text(path: Path) -> tuple[str, str]:
                     "import the one that you mean"
                 )
             name = f"{path}/{top[0].filename}"
+            # The other methods unpack as much at once as the archive says.
+            if top[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                raise DatasetError(f"{name}: packed in an unusual way; unpack it, and import that")
             with archive.open(top[0]) as file:
-                return decoded(file.read(MAX_FILE_BYTES + 1), name), name
-    except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-        if isinstance(error, DatasetError):
-            raise
-        if isinstance(error, OSError):
-            raise _unreadable(path, error) from None
+                return decoded(file.read(limits.bytes + 1), name, limits), name
+    except DatasetError:
+        raise
+    except OSError as error:
+        raise unreadable(path, error) from None
+    except Exception as error:  # noqa: BLE001 -- zipfile lets through what its parts raise
         raise DatasetError(
-            f"{path}: expected a zip archive that can be read, got: {error}"
+            f"{path}: expected a zip archive that can be read, got: {error or type(error).__name__}"
         ) from None
 
 
-def decoded(content: bytes, name: str) -> str:
+def decoded(content: bytes, name: str, limits: Limits = Limits()) -> str:
     r"""Return the text of UTF-8 or UTF-16 bytes, with ``\n`` as line ends."""
-    if len(content) > MAX_FILE_BYTES:
-        raise DatasetError(f"{name}: expected at most {MAX_FILE_BYTES:,} bytes, got more; split it")
+    if len(content) > limits.bytes:
+        raise DatasetError(
+            f"{name}: expected at most {limits.bytes:,} bytes, got more; split it, or {RAISE}"
+        )
     encoding = next((e for mark, e in _BYTE_ORDER_MARKS if content.startswith(mark)), None)
     if encoding is None:
         # UTF-16 of western text without a mark has a zero in every other byte.
@@ -194,9 +223,24 @@ def decoded(content: bytes, name: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
+def unreadable(path: Path, error: OSError | ValueError) -> DatasetError:
+    """Return the error for a file that cannot be opened or read."""
     why = error.strerror if isinstance(error, OSError) else error
     return DatasetError(f"{path}: cannot be read ({why}); check the path")
+
+
+@contextlib.contextmanager
+def readable(name: str, expected: str) -> Iterator[None]:
+    """Turn any error of a library in the block into one that names the file."""
+    try:
+        yield
+    except DatasetError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a parser of foreign files raises many kinds
+        why = f"{type(error).__name__}: {str(error)[:120]}" if str(error) else type(error).__name__
+        raise DatasetError(
+            f"{name}: expected {expected} that can be read, got {why}; correct the file"
+        ) from None
 
 
 def library(name: str) -> Any:

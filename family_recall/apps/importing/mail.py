@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import datetime as dt
 import email
 import email.errors
 import email.header
 import email.utils
-import html.parser
-import mailbox
+import html
 import re
 from collections.abc import Iterator
 from email.message import Message
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from family_recall.apps.importing.dates import is_plausible
 from family_recall.apps.importing.drafts import (
@@ -23,12 +23,25 @@ from family_recall.apps.importing.drafts import (
     LeftOut,
     Reading,
     ReadSettings,
+    readable,
+    unreadable,
     visible,
 )
 from family_recall.errors import DatasetError
+from family_recall.types.json_lines import open_regular
 
 NO_TEXT, UNWANTED = "messages without a text", "messages in spam or trash"
+TOO_LARGE, UNREADABLE = "messages that are too large", "messages that cannot be read"
 REPEATED, NO_DATE = "messages that are there twice", "impossible dates of messages"
+
+_CHUNK = 64 * 1024
+_MAIL_LINES = 4  # times as many as of other files: an attachment has 14,000 each megabyte
+_MAX_LINE_CHARS, _MAX_HEADER_CHARS = 1_000, 10_000
+_LONG_TYPE = re.compile(
+    rb"^content-(?:type|disposition):(?:[^\n]|\n[ \t]){4000}", re.IGNORECASE | re.MULTILINE
+)
+_OWN_CODE = {"idna", "punycode"}
+"""Text encodings of names, whose decoders take time that grows with the square of a text."""
 
 _WROTE = re.compile(
     r".*\b(?:wrote|writes|schrieb|a écrit|escribió|ha scritto|schreef|escreveu|skrev)\b.*:\s*",
@@ -42,7 +55,7 @@ _ORIGINAL = re.compile(
 )
 _FORWARDS = re.compile(r"(?:fwd?|wg|tr|rv|i|enc):", re.IGNORECASE)
 _FORWARDED = re.compile(
-    r"^\s*(?:-{3,}\s*(?:forwarded|weitergeleitete)\b|begin forwarded message)",
+    r"^[^\S\n]*+(?:-{3,}+\s*+(?:forwarded|weitergeleitete)\b|begin forwarded message)",
     re.IGNORECASE | re.MULTILINE,
 )
 _OUTLOOK = re.compile(r"\s*\*?(?:from|von|de|da|van):\*?\s.*", re.IGNORECASE)
@@ -64,68 +77,96 @@ def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
     Messages labelled Spam or Trash are left out.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             first = file.readline(200)
-        if not first.startswith(b"From "):
-            raise DatasetError(
-                f"{path}:1: expected a line 'From …', as a mailbox begins, got {first[:60]!r}"
-            )
-        box = mailbox.mbox(path, factory=None, create=False)
-    except (OSError, mailbox.Error) as error:
-        why = getattr(error, "strerror", None) or error
-        raise DatasetError(f"{path}: cannot be read ({why}); check the path") from None
-    try:
-        return Reading.of(_drafts(box, str(path), settings))
-    finally:
-        box.close()
+            if not first.startswith(b"From "):
+                raise DatasetError(
+                    f"{path}:1: expected a line 'From …', as a mailbox begins, got {first[:60]!r}"
+                )
+            return Reading.of(_drafts(_contents(file, settings), str(path), settings), settings)
+    except OSError as error:
+        raise unreadable(path, error) from None
 
 
-def _drafts(box: mailbox.mbox, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
+def _contents(file: BinaryIO, settings: ReadSettings) -> Iterator[bytes | None]:
+    """Yield each message of an open mailbox, None for one that is too large."""
+    file.seek(0)
+    content, is_new_line = bytearray(), True
+    limit = settings.limits.bytes
+    while line := file.readline(_CHUNK):
+        if is_new_line and line.startswith(b"From "):
+            if file.tell() > len(line):
+                yield bytes(content) if len(content) <= limit else None
+            content.clear()
+        elif len(content) <= limit:
+            content += line
+        is_new_line = line.endswith(b"\n")
+    yield bytes(content) if len(content) <= limit else None
+
+
+def _drafts(
+    contents: Iterator[bytes | None], name: str, settings: ReadSettings
+) -> Iterator[Draft | LeftOut]:
     seen: set[str] = set()
     keys = ContentKeys()
-    latest = settings.now + dt.timedelta(days=1)
-    for number, box_key in enumerate(box.iterkeys(), 1):
-        # mailbox.mbox rejects a "From" line that is not ASCII.
-        message = email.message_from_bytes(box.get_bytes(box_key))
+    for number, content in enumerate(contents, 1):
         where = f"{name}, message {number}"
-        labels = {
-            label.strip().casefold() for label in _header(message, "X-Gmail-Labels").split(",")
-        }
-        if labels & {"spam", "trash"}:
-            yield LeftOut(where, UNWANTED)
+        if content is None or content.count(b"\n") > settings.limits.lines * _MAIL_LINES:
+            yield LeftOut(where, TOO_LARGE)
             continue
-        title = _header(message, "Subject")
-        body = body_of(message)
-        forwards = _FORWARDS.match(title) or _FORWARDED.search(body)
-        text = body.strip() if forwards else own_words(body)
-        if not text:
-            yield LeftOut(where, NO_TEXT)
-            continue
-        own_id = _header(message, "Message-ID")
-        if own_id and own_id in seen:
-            yield LeftOut(where, REPEATED)
-            continue
-        seen.add(own_id)
-        references = (
-            _header(message, "References").split()
-            or _header(message, "In-Reply-To").split()
-            or [own_id]
-        )
-        fields: dict[str, object] = {"session_id": references[0][:500] or None}
-        if title:
-            fields["title"] = title
-        sent = _sent_at(message)
-        if (
-            sent is None
-            or not is_plausible(sent)
-            or sent.replace(tzinfo=sent.tzinfo or settings.zone) > latest
-        ):
-            yield LeftOut(where, NO_DATE)
-        else:
-            fields["occurred_at"] = sent
-        display, address = email.utils.parseaddr(_header(message, "From"))
-        names = tuple(filter(None, (display.strip(" '\""), address)))
-        yield Draft(own_id or keys.key(title, text, *names), where, text, names, fields)
+        try:
+            with readable(where, "mail"):
+                items = list(_of_message(content, where, seen, keys, settings))
+        except DatasetError:
+            items = [LeftOut(where, UNREADABLE)]
+        yield from items
+
+
+def _of_message(
+    content: bytes, where: str, seen: set[str], keys: ContentKeys, settings: ReadSettings
+) -> Iterator[Draft | LeftOut]:
+    """Yield what becomes of a message."""
+    # email takes time that grows with the square of these headers.
+    if _LONG_TYPE.search(content):
+        raise DatasetError(f"{where}: the type of a part is too long")
+    message = email.message_from_bytes(content)
+    labels = {label.strip().casefold() for label in _header(message, "X-Gmail-Labels").split(",")}
+    if labels & {"spam", "trash"}:
+        yield LeftOut(where, UNWANTED)
+        return
+    latest = settings.now + dt.timedelta(days=1)
+    title = _header(message, "Subject")
+    body = body_of(message)
+    forwards = _FORWARDS.match(title) or _FORWARDED.search(body)
+    text = body.strip() if forwards else own_words(body)
+    if not text:
+        yield LeftOut(where, NO_TEXT)
+        return
+    own_id = _header(message, "Message-ID")
+    if own_id and own_id in seen:
+        yield LeftOut(where, REPEATED)
+        return
+    seen.add(own_id)
+    references = (
+        _header(message, "References").split()
+        or _header(message, "In-Reply-To").split()
+        or [own_id]
+    )
+    fields: dict[str, object] = {"session_id": references[0][:500] or None}
+    if title:
+        fields["title"] = title
+    sent = _sent_at(message)
+    if (
+        sent is None
+        or not is_plausible(sent)
+        or sent.replace(tzinfo=sent.tzinfo or settings.zone) > latest
+    ):
+        yield LeftOut(where, NO_DATE)
+    else:
+        fields["occurred_at"] = sent
+    display, address = email.utils.parseaddr(_header(message, "From"))
+    names = tuple(filter(None, (display.strip(" '\""), address)))
+    yield Draft(own_id or keys.key(title, text, *names), where, text, names, fields)
 
 
 def body_of(message: Message) -> str:
@@ -160,19 +201,17 @@ def own_words(body: str) -> str:
             line = line[1:]  # noqa: PLW2901
         if line == "-- " or line.rstrip() == "--":
             break
-        begins_header = _OUTLOOK.fullmatch(line) and any(
-            _SENT.fullmatch(later) for later in lines[at + 1 : at + 4]
+        begins_header = _is(_OUTLOOK, line) and any(
+            _is(_SENT, later) for later in lines[at + 1 : at + 4]
         )
-        if _ORIGINAL.fullmatch(line) or begins_header:
+        if _is(_ORIGINAL, line) or begins_header:
             break
         if line.startswith(">"):
             if at == 0 or not lines[at - 1].startswith(">"):
                 _drop_attribution(kept_lines)
             continue
         kept_lines.append(line.rstrip())
-    while kept_lines and (
-        not kept_lines[-1].strip(" _") or _DEVICE.fullmatch(kept_lines[-1].strip())
-    ):
+    while kept_lines and (not kept_lines[-1].strip(" _") or _is(_DEVICE, kept_lines[-1].strip())):
         kept_lines.pop()
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept_lines)).strip()
 
@@ -181,11 +220,16 @@ def _drop_attribution(lines: list[str]) -> None:
     """Remove the one or two lines that attribute a quotation."""
     while lines and not lines[-1].strip():
         lines.pop()
-    if len(lines) > 1 and _BEGINS_ATTRIBUTION.fullmatch(lines[-2]):
-        if _WROTE.fullmatch("\n".join(lines[-2:])):
+    if len(lines) > 1 and _is(_BEGINS_ATTRIBUTION, lines[-2]):
+        if _is(_WROTE, "\n".join(lines[-2:])):
             del lines[-2:]
-    elif lines and _WROTE.fullmatch(lines[-1]):
+    elif lines and _is(_WROTE, lines[-1]):
         lines.pop()
+
+
+def _is(pattern: re.Pattern[str], line: str) -> bool:
+    """Whether a line is of a kind; the patterns' time grows with the square of its length."""
+    return len(line) <= _MAX_LINE_CHARS and pattern.fullmatch(line) is not None
 
 
 def _sent_at(message: Message) -> dt.datetime | None:
@@ -197,7 +241,7 @@ def _sent_at(message: Message) -> dt.datetime | None:
 
 def _header(message: Message, name: str) -> str:
     """Return a header, with its encoded words decoded where possible."""
-    raw = str(message.get(name, ""))
+    raw = str(message.get(name, ""))[:_MAX_HEADER_CHARS]
     with contextlib.suppress(LookupError, ValueError, email.errors.MessageError):
         raw = str(email.header.make_header(email.header.decode_header(raw)))
     return " ".join(visible(raw).split())[:1000]
@@ -206,47 +250,36 @@ def _header(message: Message, name: str) -> str:
 def _decoded(part: Message) -> str:
     payload = cast("bytes | None", part.get_payload(decode=True)) or b""
     try:
-        return payload.decode(part.get_content_charset("utf-8"), "replace")
+        codec = codecs.lookup(part.get_content_charset("utf-8")).name
+        return payload.decode("utf-8" if codec in _OWN_CODE else codec, "replace")
     except (LookupError, ValueError):
         return payload.decode("utf-8", "replace")
 
 
-class _Words(html.parser.HTMLParser):
-    """Collects the visible text of a page, a line for each block."""
-
-    _BLOCKS = frozenset("p div br tr li h1 h2 h3 h4 h5 h6 table ul ol hr blockquote".split())
-    _SILENT = frozenset(("style", "script", "title", "blockquote"))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: list[str] = []
-        self._silent = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin a line, or an invisible part."""
-        del attrs
-        self._silent += tag in self._SILENT
-        if tag in self._BLOCKS:
-            self.words.append("\n")
-        elif tag in {"td", "th"}:
-            self.words.append(" ")
-
-    def handle_endtag(self, tag: str) -> None:
-        """End a line, or an invisible part."""
-        if tag in self._SILENT and self._silent:
-            self._silent -= 1
-        if tag in self._BLOCKS:
-            self.words.append("\n")
-
-    def handle_data(self, data: str) -> None:
-        """Collect visible text, with single spaces."""
-        if not self._silent:
-            self.words.append(re.sub(r"\s+", " ", data))
+# Each alternative reads on to the end of the page where what ends it is missing.
+_TAG = re.compile(
+    r"<!--(?:.*?--\s*>|.*)|<(?:!|\?)[^>]*(?:>|\Z)"
+    r"|<(?P<silent>script|style|title)\b[^>]*+(?:>.*?</(?P=silent)\b[^>]*(?:>|\Z)|.*)"
+    r"|</?(?P<tag>[a-z][^\s/>]*+)(?:(?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+(?:>|\Z)|[^>]*+(?:>|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
+_BLOCKS = frozenset("p div br tr li h1 h2 h3 h4 h5 h6 table ul ol hr blockquote".split())
 
 
 def _words_of_html(page: str) -> str:
-    parser = _Words()
-    parser.feed(page)
-    parser.close()
-    lines = (" ".join(line.split()) for line in "".join(parser.words).split("\n"))
+    """Return the visible text of a page, a line for each block, without quotations."""
+    words: list[str] = []
+    at = n_quotations = 0
+    for match in _TAG.finditer(page):
+        if not n_quotations:
+            words.append(re.sub(r"\s+", " ", html.unescape(page[at : match.start()])))
+        at = match.end()
+        tag = (match["tag"] or "").casefold()
+        if tag == "blockquote":
+            is_end = match[0].startswith("</")
+            n_quotations = max(n_quotations - 1, 0) if is_end else n_quotations + 1
+        words.append("\n" if tag in _BLOCKS else " " if tag in {"td", "th"} else "")
+    if not n_quotations:
+        words.append(re.sub(r"\s+", " ", html.unescape(page[at:])))
+    lines = (" ".join(line.split()) for line in "".join(words).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()

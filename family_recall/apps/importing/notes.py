@@ -15,18 +15,23 @@ from family_recall.apps.importing.drafts import (
     LeftOut,
     Reading,
     ReadSettings,
+    digest,
     library,
+    readable,
     text_of,
     visible,
 )
+from family_recall.apps.importing.limits import RAISE, Limits
 from family_recall.errors import DatasetError
 
 LONG_NOTE_CHARS = 4000
 """Longer notes with headings are stored by section."""
 
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
+NO_FILE = "pipes and devices"
 SUFFIXES = (".md", ".markdown")
 
+_MAX_SECTION_CHARS = 1_000
 _FRONT_MATTER = re.compile(
     r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE
 )
@@ -47,15 +52,19 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
         for file, key in _files(path):
             if file.is_symlink():
                 yield LeftOut(str(file), LINK)
+            elif file.exists() and not file.is_file():
+                yield LeftOut(str(file), NO_FILE)
             else:
-                yield from read_note(text_of(file), key, str(file), settings)
+                with readable(str(file), "a note"):
+                    yield from read_note(text_of(file, settings.limits), key, str(file), settings)
 
-    return Reading.of(items())
+    return Reading.of(items(), settings)
 
 
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
     """Yield the drafts of one note; ``key`` is its path in the folder."""
-    front_matter, body, at_line = _parts(text, name)
+    settings.limits.check_lines(text.count("\n"), name)
+    front_matter, body, at_line = _parts(text, name, settings.limits)
     body = visible(body)
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
     title = _word(front_matter.get("title")) or heading or Path(key).stem
@@ -78,6 +87,8 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     seen: dict[str, int] = {}
     for line_no, headings, words in sections:
         section = " > ".join(headings)
+        if len(section) > _MAX_SECTION_CHARS:  # it is part of the key of each section below
+            section = f"{section[:_MAX_SECTION_CHARS]} {digest(section)}"
         seen[section] = seen.get(section, 0) + 1
         number = f" {seen[section]}" if seen[section] > 1 else ""
         where = f"{name}:{line_no + at_line}"
@@ -98,7 +109,7 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
                 yield file, file.relative_to(path).as_posix()
 
 
-def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
+def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str, int]:
     """Return front matter, body, and the number of lines before the body.
 
     Front matter that is no YAML mapping is part of the body.
@@ -106,13 +117,26 @@ def _parts(text: str, name: str) -> tuple[Mapping[str, Any], str, int]:
     match = _FRONT_MATTER.match(text)
     if match is None:
         return {}, text, 0
+    if len(match[1]) > limits.front_matter_chars:
+        raise DatasetError(
+            f"{name}:1: expected at most {limits.front_matter_chars:,.0f} characters between the "
+            f"lines ---, got {len(match[1]):,}; shorten them, or {RAISE}"
+        )
     yaml = library("yaml")
     try:
+        # A few hundred aliases of aliases stand for more values than fit in memory.
+        if alias := next((e for e in yaml.parse(match[1]) if isinstance(e, yaml.AliasEvent)), None):
+            raise DatasetError(
+                f"{name}:{alias.start_mark.line + 2}: expected values, got the alias "
+                f"*{alias.anchor[:60]}; write its value there"
+            )
         front_matter = yaml.safe_load(match[1])
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: an invalid date
+    except DatasetError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- it lets through what its parts raise
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
-        why = getattr(error, "problem", None) or error
+        why = getattr(error, "problem", None) or str(error)[:120] or type(error).__name__
         raise DatasetError(
             f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
         ) from None
@@ -132,7 +156,7 @@ def _date(
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
     if value is not None:
-        line = re.search(rf"^\s*['\"]?{field}", text, re.MULTILINE | re.IGNORECASE)
+        line = re.search(rf"^[ \t]*['\"]?{field}", text, re.MULTILINE | re.IGNORECASE)
         line_no = text.count("\n", 0, line.end()) + 1 if line else 2
         (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
         return moment

@@ -17,6 +17,8 @@ from family_recall.apps.importing.drafts import (
     visible,
 )
 from family_recall.errors import DatasetError
+from family_recall.types.briefing import shortened
+from family_recall.types.json_lines import shown
 from family_recall.types.memory import MEMORY_FIELDS
 
 NO_TEXT, NO_DATE = "rows without a text", "impossible dates of rows"
@@ -44,6 +46,7 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
 
     A row's key is its id, or a digest of its cells where no column has ids.
     """
+    settings.limits.check_lines(text.count("\n"), name)
     table = list(rows(text, name))
     _, header = table[0] if table else (1, [])
     columns = _columns(header, name, settings.columns)
@@ -59,7 +62,7 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
         if field in _MOMENTS:
             texts = [(row[field], where) for where, row in cells if row.get(field)]
             moments[field] = iter(moments_of(texts, settings))
-    return Reading.of(_drafts(cells, moments))
+    return Reading.of(_drafts(cells, moments), settings)
 
 
 def rows(text: str, name: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
@@ -92,7 +95,7 @@ def _columns(header: Sequence[str], name: str, chosen: Mapping[str, str]) -> dic
     """Return the index of each field's column; ``chosen`` are headers by field."""
     headers = [visible(cell).strip() for cell in header]
     plain = [cell.casefold() for cell in headers]
-    header_list = ", ".join(repr(cell) for cell in headers if cell) or "nothing"
+    header_list = shortened(", ".join(repr(cell) for cell in headers if cell), 500) or "nothing"
     columns: dict[str, int] = {}
     for field, column in chosen.items():
         if field not in _FIELDS:
@@ -149,5 +152,7 @@ def parse_cell(name: str, cell: str, where: str) -> object:
         try:
             return float(cell)
         except ValueError:
-            raise DatasetError(f"{where}: expected {name} to be a number, got {cell!r}") from None
+            raise DatasetError(
+                f"{where}: expected {name} to be a number, got {shown(cell)}"
+            ) from None
     return cell

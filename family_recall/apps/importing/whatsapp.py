@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -45,6 +44,7 @@ _OMITTED = (
     "omitted|ausgeschlossen|weggelassen|omitid[oa]s?|omis(?:es)?|omess[oi]|weggelaten|ocult[ao]s?|"
     "pominięto|utelämnat|utelatt|udeladt"
 )
+_MAX_MEDIA_CHARS = 1_000  # the pattern's time grows with the square of a line
 _MEDIA = re.compile(
     rf"[{INVISIBLE}]*(?:<[^<>\n]*(?:{_OMITTED})[^<>\n]*>|<[^<>:\n]+: [^<>\n]+\.\w{{2,5}}>|"
     r"[^\n]+\.\w{2,5} \(file attached\)|(?:IMG|VID|PTT|AUD|STK|DOC)-\d{8}-WA\d+\.\w+ \([^()\n]+\)|"
@@ -77,11 +77,12 @@ def read_chat(text: str, name: str, settings: ReadSettings) -> Reading:
     whole chat. A message's key is its moment and a digest of author and text. Memories before the
     first message stay, because the app exports only the newest messages of a long chat.
     """
+    settings.limits.check_lines(text.count("\n"), name)
     messages = _messages(text, name)
     moments = resolve([m.moment for m in messages], settings, in_the_past=True, in_order=True)
     first = min(moments).isoformat() if moments else ""
     items = _drafts(messages, moments, name, settings)
-    return Reading.of(items, keeps=lambda key: key < first)
+    return Reading.of(items, settings, keeps=lambda key: key < first)
 
 
 def _messages(text: str, name: str) -> list[_Message]:
@@ -133,14 +134,18 @@ def _drafts(
 
 def _text(lines: list[str]) -> tuple[str, str]:
     """Return the text of a message; where it has none, also the reason."""
-    words = [visible(_AT_END.sub("", line)) for line in lines if not _MEDIA.fullmatch(line)]
+    words = [visible(_AT_END.sub("", line)) for line in lines if not _is_media(line)]
     text = "\n".join(words).strip()
     if _NO_MESSAGE.fullmatch(text):
         return "", DELETED
     # On iOS system texts begin with a mark of direction, in every language.
-    if _SYSTEM_TEXT.match(lines[0]) and not _MEDIA.fullmatch(lines[0]):
+    if _SYSTEM_TEXT.match(lines[0]) and not _is_media(lines[0]):
         return "", SYSTEM
     return text, NO_TEXT
+
+
+def _is_media(line: str) -> bool:
+    return len(line) <= _MAX_MEDIA_CHARS and _MEDIA.fullmatch(line) is not None
 
 
 def _form_of(line: str) -> str | None:
@@ -152,5 +157,5 @@ def _form_of(line: str) -> str | None:
 
 
 def _first_line(text: str) -> str:
-    lines = (line for line in itertools.islice(text.split("\n"), 100) if visible(line).strip())
+    lines = (line for line in text.split("\n", 100)[:100] if visible(line).strip())
     return next(lines, "")
