@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +19,7 @@ from family_recall.api.arguments import Part, memory_of
 from family_recall.api.engine import Embed
 from family_recall.errors import (
     DatasetError,
+    FamilyRecallError,
     InvalidMemoryError,
     InvalidRequestError,
     NotTheirsError,
@@ -45,8 +47,8 @@ from family_recall.types.memory import MemoryFields
 if TYPE_CHECKING:
     from family_recall.apps.importing import Draft
 
-    _Changed = list[tuple[Memory, Draft, list[Version]]]
-    """New and changed memories of a file, with the versions that they replace."""
+    _Changed = list[tuple[Memory, Relation | None, list[Version]]]
+    """New and changed memories of a file, with what they state and the versions they replace."""
 
 MAX_WITHDRAWN, MAX_WITHDRAWN_SHARE = 10, 0.5
 """If an import would withdraw more, by number and by share, it is probably another file."""
@@ -172,6 +174,7 @@ class Sources(Part):
         withdraw_most: bool = False,
         dry_run: bool = False,
         embed: Embed = "now",
+        limits: float = 1.0,
         progress: StepCallback | None = None,
     ) -> Imported:
         """Import a file of another program as one source.
@@ -201,12 +204,14 @@ class Sources(Part):
                 these are more than ten.
             dry_run: Whether to store nothing, and return what would be stored.
             embed: As with ``home.remember``.
+            limits: A factor for everything that a file may cost to read: its size, lines,
+                memories, nesting and processor time, as ``apps/importing/limits.py`` has them.
             progress: Called with the step (``storing`` or ``embedding``), the number done and the
                 total.
 
         Raises:
-            DatasetError: If the file cannot be read, or a library for it is missing (``pip install
-                'family-recall[import]'``).
+            DatasetError: If the file cannot be read within the limits, or a library for it is
+                missing (``pip install 'family-recall[import]'``).
             InvalidRequestError: If there is no such format.
             UnknownPersonError: If there is no such person.
             UnknownSpaceError: If there is no such space, or the person may not enter it.
@@ -222,7 +227,10 @@ class Sources(Part):
         source = source or importing.source_name(file, known_format)
         zone = self._engine.store.zone
         now = dt.datetime.fromtimestamp(now_s, zone)
-        settings = importing.ReadSettings(zone, now, day_first, columns or {})
+        if not 0.0 < limits < math.inf:
+            raise InvalidRequestError(f"limits must be a number above 0, got {limits!r}")
+        allowed = importing.Limits().times(limits)
+        settings = importing.ReadSettings(zone, now, day_first, columns or {}, allowed)
         reading = importing.read(file, known_format, settings)
         with self._engine.store.reading() as tables:
             tables.household.space_no(space_id)
@@ -236,7 +244,7 @@ class Sources(Part):
         if rights is not None:
             memories = [rights.admitted(memory) for memory in memories]
         changed = [
-            (memory, draft, stored.get(str(memory.doc_id), []))
+            (memory, _relation(draft, memory), stored.get(str(memory.doc_id), []))
             for memory, draft in zip(memories, reading.drafts, strict=True)
             if not _is_stored(stored.get(str(memory.doc_id), []), memory)
         ]
@@ -302,35 +310,32 @@ class Sources(Part):
         now_s: float,
         progress: StepCallback | None,
     ) -> None:
-        """Store new and changed memories, a batch per transaction."""
+        """Store new and changed memories, a batch per transaction; an error says how many."""
         store, indexer = self._engine.store, self._engine.indexer
         static = self._engine.models.static()
         done = 0
-        for start in range(0, len(changed), _BATCH):
-            batch = changed[start : start + _BATCH]
-            with store.writing() as writing:
-                for memory, _, before in batch:
-                    self._end_relations(writing, before)
-                    moved = [version for version in before if version.space_id != memory.space_id]
-                    self._withdraw(writing, moved, now_s)
-                    current = writing.current(memory.space_id, str(memory.doc_id))
-                    if current is not None and not before and current.memory.source != source:
-                        raise NotTheirsError(
-                            f"{memory.doc_id!r} in {memory.space_id!r} is not from {source!r}; it "
-                            "and what follows it were not stored"
-                        )
-                memories = [memory for memory, _, _ in batch]
-                indexer.remember_within(
-                    writing, memories, now_s=now_s, static=static, person_id=person_id
-                )
-                for memory, draft, _ in batch:
-                    if draft.relation is not None:
-                        evidence = (str(memory.doc_id),)
-                        relation = Relation(*draft.relation, memory.space_id, evidence=evidence)
-                        indexer.relate(writing, relation, now_s)
-            done += len(batch)
-            if progress is not None:
-                progress("storing", done, len(changed))
+        try:
+            for start in range(0, len(changed), _BATCH):
+                batch = changed[start : start + _BATCH]
+                with store.writing() as writing:
+                    _check_ids(writing, batch if done else changed, source)
+                    for memory, _, before in batch:
+                        self._end_relations(writing, before)
+                        moved = [old for old in before if old.space_id != memory.space_id]
+                        self._withdraw(writing, moved, now_s)
+                    memories = [memory for memory, _, _ in batch]
+                    indexer.remember_within(
+                        writing, memories, now_s=now_s, static=static, person_id=person_id
+                    )
+                    for _, relation, _ in batch:
+                        if relation is not None:
+                            indexer.relate(writing, relation, now_s)
+                done += len(batch)
+                if progress is not None:
+                    progress("storing", done, len(changed))
+        except FamilyRecallError as error:
+            stored = f"{done:,} of {len(changed):,} memories were" if done else "nothing was"
+            raise type(error)(f"{error}; {stored} stored") from error
         store.merge_words(done)
 
     def _withdraw(
@@ -503,6 +508,23 @@ def _memory(draft: Draft, source: str, space_id: str, authors: _Authors) -> Memo
         )
     except InvalidMemoryError as error:
         raise DatasetError(f"{draft.where}: {error}") from None
+
+
+def _relation(draft: Draft, memory: Memory) -> Relation | None:
+    if draft.relation is None:
+        return None
+    try:
+        return Relation(*draft.relation, memory.space_id, evidence=(str(memory.doc_id),))
+    except InvalidMemoryError as error:
+        raise DatasetError(f"{draft.where}: {error}") from None
+
+
+def _check_ids(writing: WriteTransaction, changed: _Changed, source: str) -> None:
+    """Raise if what another program stored has one of the ids."""
+    for memory, _, before in changed:
+        current = writing.current(memory.space_id, str(memory.doc_id))
+        if current is not None and not before and current.memory.source != source:
+            raise NotTheirsError(f"{memory.doc_id!r} in {memory.space_id!r} is not from {source!r}")
 
 
 def _is_stored(versions: Iterable[Version], memory: Memory) -> bool:

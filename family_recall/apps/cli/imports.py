@@ -102,6 +102,13 @@ _JSON_LINES = {".jsonl", ".ndjson", ".json"}
     help="also withdraw more than half of what the source said (default: refuse)",
 )
 @click.option("--dry-run", is_flag=True, help="store nothing; show what would be")
+@option(
+    "--limits",
+    "N",
+    "allow a file N times the size, lines, nesting and time that are usual",
+    type=float,
+    default=1.0,
+)
 @click.option(
     "--add-spaces", is_flag=True, help="add unknown spaces as shared ones (default: refuse them)"
 )
@@ -230,13 +237,23 @@ def _import_sources(
         with contextlib.suppress(ModelError):
             spaces.home.flush(progress=lambda n_done: show("embedding", n_done, max(n_done, n)))
 
+    last: tuple[str, int, int] | None = None
+
     def progress_so_far() -> str:
-        return f"{len(imports)} of {counted(len(files), 'file')} done; the same command goes on"
+        said = f"{len(imports)} of {counted(len(files), 'file')} done"
+        if last is not None and last[0] == "storing" and last[1] < last[2]:
+            said += f", and {last[1]:,} of {last[2]:,} memories of the next"
+        return f"{said}; the same command goes on"
+
+    def step(name: str, *amount: Any) -> None:
+        nonlocal last
+        last = amount
+        _show_step(show, name, *amount)
 
     with on_interrupt(progress_so_far), step_bars() as show:
         try:
             for file in files:
-                steps = functools.partial(_show_step, show, file.name)
+                steps, last = functools.partial(step, file.name), None
                 imported = spaces.home.sources.import_file(
                     file,
                     space_id=space_id,

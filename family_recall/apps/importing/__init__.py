@@ -60,9 +60,7 @@ _READERS = {
     "vcard": read_contacts,
     "csv": read_table,
 }
-_LIBRARIES = {
-    "icalendar": ("icalendar", "recurring_ical_events"), "vcard": ("vobject",), "markdown": ("yaml",)
-}  # fmt: skip
+_LIBRARIES = {"icalendar": ("icalendar", "recurring_ical_events"), "vcard": ("vobject",)}
 _COPY = re.compile(r"\s*\(\d+\)$")
 _EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
 
@@ -108,9 +106,8 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
         text, name = zipped_text(path, limits) if is_zip else (text_of(path, limits), str(path))
         n_bytes = len(text)
         reads = functools.partial(_READERS[file_format], text, name, settings)
-    if file_format != "markdown":
-        for module in _LIBRARIES.get(file_format, ()):
-            library(module)  # before the file's time begins
+    for module in _LIBRARIES.get(file_format, ()):
+        library(module)  # before the file's time begins
     with readable(str(path), file_format):
         try:
             reading = Budget(limits.seconds_for(n_bytes)).run(reads)

@@ -40,14 +40,9 @@ _LINE = re.compile(
     r"(?:[a-z0-9_-]+\.)?([a-z0-9_-]+);?(?:;[a-z0-9_-]+(?:[=,](?:\"[^\"]*\"|[^\";:,=]*+))*+)*+:",
     re.IGNORECASE,
 )
-_USED = (
-    set(_WHAT)
-    | set(_DATES)
-    | set(
-        "begin end version fn n org uid nickname title role note categories related x-abrelatednames "
-        "x-ablabel".split()
-    )
-)
+_USED = set(
+    "begin end version fn n org uid nickname title role note categories related".split()
+) | {"x-abrelatednames", "x-ablabel", *_WHAT, *_DATES}
 """The lines that are read: photos and the like are passed over."""
 _LINK = re.compile(r"[a-z]+:", re.IGNORECASE)
 _DATE = re.compile(r"(?:(\d{4})|-)-?(\d{2})-?(\d{2})(?:T.*)?")
@@ -150,13 +145,14 @@ class _Contact:
 
     def items(self, names: Mapping[str, str]) -> Iterator[Draft | LeftOut]:
         """Yield the facts; ``names`` are the file's contacts by UID."""
-        if not self.name:
-            yield LeftOut(self._where, NO_NAME)
-            return
-        if max(len(self.name), len(self._id), len(self.value("nickname"))) > _MAX_NAME_CHARS:
-            yield LeftOut(self._where, LONG_NAME)  # it is part of each fact
-            return
         nick = self.value("nickname")
+        is_long = max(len(self.name), len(self._id), len(nick)) > _MAX_NAME_CHARS
+        if is_long or not self.name:  # it is part of each fact
+            yield LeftOut(self._where, LONG_NAME if is_long else NO_NAME)
+            return
+        yield from self._facts(nick, names)
+
+    def _facts(self, nick: str, names: Mapping[str, str]) -> Iterator[Draft | LeftOut]:
         is_other = nick and nick.casefold() != self.name.casefold()
         person = f"{self.name} ({nick})" if is_other else self.name
         for kind, noun in _WHAT.items():

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from family_recall.apps.importing.limits import RAISE, Limits, OutOfTime, too_slow
+from family_recall.apps.importing.limits import LIMITS, RAISE, Limits, OutOfTime, too_slow
 from family_recall.errors import DatasetError
 from family_recall.types.json_lines import open_regular
 
@@ -70,7 +70,7 @@ class ReadSettings:
     now: dt.datetime
     day_first: bool | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: Limits = LIMITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ _BYTE_ORDER_MARKS = (
 )
 
 
-def text_of(path: Path, limits: Limits = Limits()) -> str:
+def text_of(path: Path, limits: Limits = LIMITS) -> str:
     r"""Return the text of a file, with ``\n`` as line ends; see :func:`decoded`."""
     try:
         with open_regular(path) as file:
@@ -174,19 +174,9 @@ def zipped_text(path: Path, limits: Limits) -> tuple[str, str]:
     """Return the text of the chat in a zip archive, and its path with the archive's."""
     try:
         with open_regular(path) as zipped, zipfile.ZipFile(zipped) as archive:
-            texts = [info for info in archive.infolist() if info.filename.endswith(".txt")]
-            top = [info for info in texts if info.filename == "_chat.txt"] or texts
-            if len(top) != 1:
-                names = ", ".join(info.filename for info in texts[:5]) or "none"
-                raise DatasetError(
-                    f"{path}: expected one chat (.txt) in the archive, got {names}; unpack it and "
-                    "import the one that you mean"
-                )
-            name = f"{path}/{top[0].filename}"
-            # The other methods unpack as much at once as the archive says.
-            if top[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-                raise DatasetError(f"{name}: packed in an unusual way; unpack it, and import that")
-            with archive.open(top[0]) as file:
+            info = _chat_in(archive, path)
+            name = f"{path}/{info.filename}"
+            with archive.open(info) as file:
                 return decoded(file.read(limits.bytes + 1), name, limits), name
     except DatasetError:
         raise
@@ -198,7 +188,22 @@ def zipped_text(path: Path, limits: Limits) -> tuple[str, str]:
         ) from None
 
 
-def decoded(content: bytes, name: str, limits: Limits = Limits()) -> str:
+def _chat_in(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
+    texts = [info for info in archive.infolist() if info.filename.endswith(".txt")]
+    top = [info for info in texts if info.filename == "_chat.txt"] or texts
+    if len(top) != 1:
+        names = ", ".join(info.filename for info in texts[:5]) or "none"
+        raise DatasetError(
+            f"{path}: expected one chat (.txt) in the archive, got {names}; unpack it and import "
+            "the one that you mean"
+        )
+    # The other methods unpack as much at once as the archive says.
+    if top[0].compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise DatasetError(f"{path}: packed in an unusual way; unpack it, and import the chat")
+    return top[0]
+
+
+def decoded(content: bytes, name: str, limits: Limits = LIMITS) -> str:
     r"""Return the text of UTF-8 or UTF-16 bytes, with ``\n`` as line ends."""
     if len(content) > limits.bytes:
         raise DatasetError(

@@ -67,6 +67,10 @@ class Limits:
             )
 
 
+LIMITS = Limits()
+"""The default ones."""
+
+
 def too_slow(where: str) -> DatasetError:
     """Return the error for a file whose reading was stopped at a place."""
     return DatasetError(f"{where}: takes too long to read from here on; split the file, or {RAISE}")

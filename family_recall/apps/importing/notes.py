@@ -123,16 +123,12 @@ def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str
             f"lines ---, got {len(match[1]):,}; shorten them, or {RAISE}"
         )
     yaml = library("yaml")
+    alias = front_matter = None
     try:
         # A few hundred aliases of aliases stand for more values than fit in memory.
-        if alias := next((e for e in yaml.parse(match[1]) if isinstance(e, yaml.AliasEvent)), None):
-            raise DatasetError(
-                f"{name}:{alias.start_mark.line + 2}: expected values, got the alias "
-                f"*{alias.anchor[:60]}; write its value there"
-            )
-        front_matter = yaml.safe_load(match[1])
-    except DatasetError:
-        raise
+        alias = next((e for e in yaml.parse(match[1]) if isinstance(e, yaml.AliasEvent)), None)
+        if alias is None:
+            front_matter = yaml.safe_load(match[1])
     except Exception as error:  # noqa: BLE001 -- it lets through what its parts raise
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
@@ -140,6 +136,11 @@ def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str
         raise DatasetError(
             f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
         ) from None
+    if alias is not None:
+        raise DatasetError(
+            f"{name}:{alias.start_mark.line + 2}: expected values, got the alias "
+            f"*{alias.anchor[:60]}; write its value there"
+        )
     if front_matter is not None and not isinstance(front_matter, dict):
         return {}, text, 0
     values = {str(key).casefold(): value for key, value in (front_matter or {}).items()}
