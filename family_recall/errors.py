@@ -3,9 +3,20 @@
 Lack of time or of a model is not an error.
 """
 
+import re
+
+CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Characters that could steer a terminal, but for tabs and line feeds."""
+
 
 class FamilyRecallError(Exception):
-    """The base of all errors of this library."""
+    """The base of all errors of this library; a message shows control characters escaped."""
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return CONTROL.sub(lambda match: ascii(match[0])[1:-1], super().__str__())
 
 
 class InvalidRequestError(FamilyRecallError, ValueError):

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from family_recall.errors import FamilyRecallError
+from family_recall.errors import CONTROL, FamilyRecallError
 from tools.common import memory_mib, parser_of, write_json
 from tools.torture.household import HOME, add_family, note, open_home
 
@@ -171,7 +171,7 @@ def _outcome(place: Path, name: str, path: Path) -> tuple[str, str]:
                     home.sources.import_file(path, space_id=HOME, embed="later")
     except FamilyRecallError as error:
         message = str(error)
-        if not message.isprintable():
+        if CONTROL.search(message):
             return "raw", f"control characters: {message!r}"
         if len(message) > _LONGEST_MESSAGE:
             return "raw", f"{len(message):,} characters: {message[:200]}"
@@ -218,10 +218,10 @@ def _made(chance: Chance, name: str) -> tuple[str, bytes]:
             lines = fragment.split("\n")
         else:
             at = chance.choice(reader.places(lines))
-            replaced = chance.choice((0, 0, 1))
+            replaced = 0 if lines[at : at + 1] in ([reader.last], []) else chance.choice((0, 0, 1))
             lines[at : at + replaced] = [fragment] * times
     content = chance.choice(("\n", "\n", "\r\n")).join(lines).encode("utf-8", "surrogatepass")
-    if chance.random() < 0.25:
+    if chance.random() < 0.15:
         labels.append("mutated")
         content = _mutated(chance, content)
     if name == "zip":
@@ -291,8 +291,9 @@ _TOKENS = (
     "", " ", "\x00", "\x1b[2J\x1b]0;title\x07", "\ud800", "\u202e", "\u2028", "\x85", "ß", "👩‍👩‍👧",
     "0", "-1", "99999999999999999999", "1e999", "1" * 5000, "nan", "00000000", "00010101",
     "99991231", "99991231T235959Z", "00010101T000000", "20260230", "20261030T250000", "2026-10-30",
-    "P99999999W", "\\", '"', "'", "=", ";", ":", ",", "%", "&#x110000;", "&#55555;", "=?utf-8?b?////?=",
-    "=?utf-8?q?=ZZ?=", "=?x?b?a?=", "<", "-->", "]]>", "{", "[", "!!python/object:os.system", "*a",
+    "P99999999W", "\\", '"', "'", "=", ";", ":", ",", "%", "&#x110000;", "&#55555;",
+    "=?utf-8?b?////?=", "=?utf-8?q?=ZZ?=", "=?x?b?a?=", "<", "-->", "]]>", "{", "[",
+    "!!python/object:os.system", "*a",
 )  # fmt: skip
 _EVENT = "BEGIN:VEVENT\nUID:{uid}\nDTSTART:{start}\nSUMMARY:x\n{more}\nEND:VEVENT"
 
@@ -719,6 +720,11 @@ class Reader:
     sound: str
     hostile: Mapping[str, Hostile]
     places: Callable[[Sequence[str]], Sequence[int]] = lambda lines: range(1, len(lines) + 1)
+
+    @property
+    def last(self) -> str:
+        """The last line, which stays."""
+        return self.sound.strip("\n").rpartition("\n")[2]
 
 
 def _between(mark: str) -> Callable[[Sequence[str]], Sequence[int]]:

@@ -94,10 +94,16 @@ class CommandOrQuestion(DocumentedGroup):
     terminal gets the prompt.
     """
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the root's own arguments."""
+        with _without_control():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; print an expected error on one line of stderr."""
         try:
-            return super().invoke(ctx)
+            with _without_control():
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (FamilyRecallError, OSError) as error:
@@ -137,6 +143,16 @@ class CommandOrQuestion(DocumentedGroup):
             f"family-recall -- {plain(shlex.quote(word))}",
             ctx,
         )
+
+
+@contextlib.contextmanager
+def _without_control() -> Iterator[None]:
+    """Replace control characters of arguments and files in the block's error messages."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = plain(error.message)
+        raise
 
 
 def is_question(word: str) -> bool:

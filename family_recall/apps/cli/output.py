@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 import click
 
 from family_recall.apps.cli.options import option
+from family_recall.errors import CONTROL
 from family_recall.types.answer_text import lines_of
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ Styled: TypeAlias = tuple[str, str]
 """A line and its style on a terminal."""
 PIPE_WIDTH = 120
 """Characters a line of a table in a pipe."""
-
-_CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +97,12 @@ def table(first: str, *names: str, numbers: bool = True, **attrs: Any) -> Table:
 def json_text(record: Any) -> str:
     """Return a record as JSON with control characters escaped."""
     text = json.dumps(record, ensure_ascii=False, indent=2)
-    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def plain(text: str) -> str:
     """Replace control characters, which could steer a terminal, by a visible mark."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def one_line(text: str) -> str:

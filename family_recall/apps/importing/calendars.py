@@ -39,7 +39,7 @@ MAX_OCCURRENCES = 60
 RULE_SECONDS, RULES_SHARE = 0.5, 0.75
 """The processor time for following the rule of one event; and for all, as a share of the file's."""
 
-SLOW = "repetitions of events whose rule takes too long to follow"
+NOT_FOLLOWED = "repetitions of events whose rule cannot be followed, or not in time"
 MAX_A_DAY = 24
 """The most times in a day that a rule may have to be followed."""
 
@@ -189,12 +189,8 @@ def _repeated(
         # A rule of hours or seconds has millions; following it would take as long.
         if not any(map(_within_days, events)):
             occurrences = budget.run(follow, RULE_SECONDS)
-    except OutOfTime:
-        yield LeftOut(where, SLOW)
-    except Exception as error:  # noqa: BLE001 -- see _calendars
-        raise DatasetError(
-            f"{where}: the event's rule cannot be followed ({str(error)[:120]})"
-        ) from None
+    except (OutOfTime, Exception):  # noqa: BLE001 -- see _calendars
+        yield LeftOut(where, NOT_FOLLOWED)
     drafts: dict[str, Draft | LeftOut] = {}
     for event in events:
         if "RECURRENCE-ID" in event:

@@ -96,6 +96,8 @@ class Budget:
             OutOfTime: If it was stopped.
         """
         at_most_s = min(at_most_s, self.left_s)
+        if at_most_s <= 0.0:
+            raise OutOfTime
         task = _Task(call)
         try:
             task.start()
