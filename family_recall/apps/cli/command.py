@@ -151,7 +151,7 @@ def _without_control() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = plain(error.message)
+        error.message = plain(error.message)  # type: ignore[misc]  # click assigns it too
         raise
 
 

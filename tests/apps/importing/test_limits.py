@@ -5,8 +5,8 @@ from __future__ import annotations
 import _thread
 import contextlib
 import dataclasses
-import itertools
 import os
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -20,6 +20,7 @@ from family_recall.apps.importing.contacts import _LINE
 from family_recall.apps.importing.drafts import library
 from family_recall.apps.importing.limits import Budget, OutOfTime
 from family_recall.errors import DatasetError
+from family_recall.types.browsing import FORMATS
 from tests.importing_settings import SETTINGS, reasons, texts
 
 CALENDAR = "BEGIN:VCALENDAR\nVERSION:2.0\nPRODID:x\n{}END:VCALENDAR\n"
@@ -187,9 +188,10 @@ def test_pipes_are_left_out(tmp_path: Path) -> None:
 
     assert texts(reading) == ["Swimming"]
     assert reasons(reading) == ["pipes and devices"]
-    for name, file_format in itertools.product(["a pipe.md"], ["whatsapp", "mbox", "csv"]):
-        with pytest.raises(DatasetError, match="no regular file"):
-            read(tmp_path / name, file_format, SETTINGS)
+    for file_format in FORMATS:
+        if file_format != "markdown":
+            with pytest.raises(DatasetError, match="no regular file"):
+                read(tmp_path / "a pipe.md", file_format, SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["<omitted " * 45_000, "a.b <" * 80_000, "a" * 400_000])
@@ -228,7 +230,7 @@ def test_a_call_that_never_ends_is_stopped() -> None:
     assert budget.left_s <= 0.0
     with pytest.raises(ZeroDivisionError):
         Budget(5.0).run(lambda: 1 / 0)
-    assert Budget(0.001).run(lambda: time.sleep(0.1) or 3) == 3
+    assert Budget(0.05).run(lambda: threading.Event().wait(0.1)) is False
 
 
 def test_an_interrupt_stops_what_is_read() -> None:
