@@ -10,6 +10,7 @@ import msgspec
 
 from family_recall.types.answer_text import html_of, lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
+from family_recall.types.checked import checked_call
 from family_recall.types.records import Record
 from family_recall.types.timeline import Period
 from family_recall.types.trace import Trace, prepared
@@ -167,6 +168,7 @@ class Result(Record, frozen=True):
         notes = (self.said_by, day, question, outdated, f"confidence {self.confidence:.2f}")
         return f"{text} ({', '.join(note for note in notes if note)})"
 
+    @checked_call
     def excerpt(self, max_chars: int) -> str:
         """Return the part of the text to quote, marked ``…`` where text is left out.
 
@@ -283,6 +285,7 @@ class Answer(Record, frozen=True, kw_only=True):
         """Return the same lines as HTML, for notebooks."""
         return html_of(self)
 
+    @checked_call
     def briefing(
         self,
         *,
@@ -320,6 +323,7 @@ class Answer(Record, frozen=True, kw_only=True):
             numbered=numbered,
         )
 
+    @checked_call
     def spoken(self, person_id: str | None = None, *, max_chars: int = 300) -> str:
         """Return the answer as sentences to say aloud; empty if nothing stored answers.
 

@@ -87,7 +87,8 @@ class FieldSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     def default_text(self) -> str:
         """Return in words the value of a field that is left out."""
-        return self.absent if self.default in (None, ()) else f"{self.default}"
+        has_none = self.default in (None, (), dataclasses.MISSING)
+        return self.absent if has_none else f"{self.default}"
 
     def read(self, value: Any, error: _Error = InvalidRequestError, where: str = "") -> Any:
         """Check and convert a value: texts to moments, lists to tuples.
@@ -177,12 +178,13 @@ _FIELDS: dict[type, Mapping[str, FieldSpec]] = {}
 
 
 def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
-    no_default = field.default is dataclasses.MISSING
+    has_default = field.default is not dataclasses.MISSING
+    is_made = field.default_factory is not dataclasses.MISSING
     spec: dict[str, Any] = {
         "help": "",
         "label": field.name.replace("_", " ").capitalize(),
-        "default": None if no_default else field.default,
-        "required": no_default and field.default_factory is dataclasses.MISSING,
+        "default": field.default if has_default or is_made else None,
+        "required": not has_default and not is_made,
     } | _declared(hint)
     return FieldSpec(name=field.name, **spec | {"choices": tuple(spec.get("choices", ()))})
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypedDict
 
 from family_recall.errors import InvalidMemoryError
+from family_recall.types.checked import checked_call
 from family_recall.types.fields import (
     MAX_LABEL_CHARS,
     MAX_TEXT_CHARS,
@@ -265,6 +266,7 @@ class Hidden(Checked):
         Checked.__post_init__(self)
         object.__setattr__(self, "fields", tuple(sorted(set(self.fields))))
 
+    @checked_call
     def without(self, memory: Memory) -> Memory:
         """Return a memory without the hidden fields."""
         return replace(memory, **{name: MEMORY_FIELDS[name].default for name in self.fields})

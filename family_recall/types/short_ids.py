@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from family_recall.errors import InvalidRequestError
+from family_recall.types.checked import checked
 
 SHORTEST = 6
 """Minimum length of a short id as printed."""
@@ -32,6 +33,7 @@ def code_of(doc_id: str) -> str:
     return hashlib.blake2b(doc_id.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
+@checked
 class ShortIds:
     """Shortens and looks up the ids of some memories.
 

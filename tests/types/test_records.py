@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime as dt
 import json
@@ -9,11 +10,14 @@ import pickle
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from family_recall import Answer, Corrected, FamilyRecall, Memory, Receipt
-from family_recall.errors import InvalidRequestError
+import family_recall
+from family_recall import Answer, Corrected, FamilyRecall, Memory, RecallContext, Receipt
+from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.types import Imported, Omission
-from tests.conftest import HOME, recall
+from tests.conftest import HOME, recall, remember
 
 
 def test_what_cannot_be_read_is_refused(home: FamilyRecall) -> None:
@@ -39,6 +43,41 @@ def test_what_cannot_be_read_is_refused(home: FamilyRecall) -> None:
     ):
         with pytest.raises(InvalidRequestError, match="this is not a receipt"):
             Receipt.from_json({**receipt, **wrong})
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(
+        ("changed", "trace", "understanding", "identifiers", "was", "kind", "x")
+    ), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(record=_JSON)
+def test_any_json_is_a_record_or_is_refused(record: Any) -> None:
+    """Every exported class reads it, or says what it expected."""
+    for name in family_recall.__all__:
+        if hasattr(made := getattr(family_recall, name), "from_json"):
+            with contextlib.suppress(FamilyRecallError):
+                made.from_json(record)
+
+
+def test_what_is_asked_of_an_answer_is_checked(home: FamilyRecall) -> None:
+    """Its methods check their arguments as a household's do, and so does a context."""
+    remember(home, "The spare key is under the blue pot")
+    answer = recall(home, "Where is the spare key?")
+    assert answer.best is not None
+    for call in (
+        lambda: answer.briefing(max_chars="x"),  # type: ignore[arg-type]
+        lambda: answer.spoken(max_chars={}),  # type: ignore[arg-type]
+        lambda: answer.results[0].excerpt(None),  # type: ignore[arg-type]
+        lambda: home.memories.ids().find([]),  # type: ignore[arg-type]
+        lambda: RecallContext(filters=None),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(InvalidRequestError, match="must be"):
+            call()
 
 
 def test_records_of_records_read_back() -> None:

@@ -14,7 +14,7 @@ from tools.torture.household import open_home
 from tools.torture.surface_calls import CALLERS
 
 
-@pytest.mark.parametrize("name", ["api", "tool", "form"])
+@pytest.mark.parametrize("name", ["api", "open", "tool", "mcp", "form"])
 def test_a_hundred_calls_meet_clear_errors_alone(name: str) -> None:
     """A short run of what runs by the hundred thousand before a release."""
     tally = surface.Tally()
