@@ -6,7 +6,8 @@ Lack of time or of a model is not an error.
 import re
 
 CONTROL = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+    r"\ufdd0-\ufdef\ufffe\uffff]"
 )
 """Characters that could steer a terminal, but for tabs and line feeds."""
 

@@ -17,6 +17,7 @@ from custom_components.family_recall import config_flow
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
 from custom_components.family_recall.identity import Speaker
 from family_recall import FamilyRecall, Person
+from tests_home_assistant.common import SetUp
 
 PEOPLE = ["person.alice", "person.bob"]
 
@@ -212,3 +213,23 @@ async def test_people_need_an_open_household(
     alice = next(s.subentry_id for s in entry.subentries.values() if s.unique_id == "alice")
     result = await subentry(hass, entry, "person", alice if subentry_id else None)
     assert result["reason"] == "not_loaded"
+
+
+async def test_nobody_becomes_somebody_else(hass: HomeAssistant, set_up: SetUp) -> None:
+    """Neither a namesake of a member, nor whose id was another's, nor one of two of that name."""
+    with FamilyRecall.open(hass.config.path(DEFAULT_FILE)) as home:
+        for known in (Person("carol", "Carolina"), Person("d1", "Dan"), Person("d2", "Dan")):
+            home.people.add(known)
+    entry = await set_up()
+    for ha_id, name in (("bob_2", "Bob"), ("carol", "Carol"), ("dan", "Dan")):
+        hass.states.async_set(f"person.{ha_id}", "home", {"id": ha_id, "friendly_name": name})
+        form = await subentry(hass, entry, "person")
+        await send_subentry(hass, form, person=f"person.{ha_id}", role="adult")
+    ids = {s.unique_id: s.data["person_id"] for s in entry.subentries.values()}
+    assert ids == {
+        "alice": "alice", "bob": "bob", "bob_2": "bob_2", "carol": "carol_2", "dan": "dan",
+    }  # fmt: skip
+    bob = next(s for s in entry.subentries.values() if s.unique_id == "bob_2")
+    form = await subentry(hass, entry, "person", bob.subentry_id)
+    options = form["data_schema"].schema["person_id"].config["options"]
+    assert {option["value"] for option in options} == {"bob_2", "carol", "d1", "d2"}

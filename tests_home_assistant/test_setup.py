@@ -22,7 +22,7 @@ from custom_components.family_recall import household
 from custom_components.family_recall.const import DEFAULT_FILE, DOMAIN
 from family_recall import FamilyRecall, Grant, Person, Region, Space
 from family_recall.errors import ClosedError, StoreError
-from tests_home_assistant.common import SetUp
+from tests_home_assistant.common import AsUser, SetUp, call, texts
 
 
 def issues(hass: HomeAssistant) -> set[str]:
@@ -69,6 +69,44 @@ async def test_a_file_of_another_program_keeps_its_spaces(
     }  # fmt: skip
     roles = {(g.person_id, g.space_id): g.role for g in home.spaces.grants()}
     assert roles["alice", "shared:home"] == "owner"
+
+
+async def test_for_one_alone_is_where_nobody_else_is(
+    hass: HomeAssistant, set_up: SetUp, as_user: AsUser
+) -> None:
+    """Neither a private space that another owns too, nor one that was kept for somebody else."""
+    with FamilyRecall.open(file_of(hass)) as home:
+        for known in (Person("alice", "Alice"), Person("tom", "Tom"), Person("zed", "Zed")):
+            home.people.add(known)
+        for space_id, owners in (("ours", ("alice", "zed")), ("private:bob", ("tom",))):
+            home.spaces.add(Space(space_id, "private"))
+            for owner in owners:
+                home.spaces.grant(Grant(owner, space_id, "owner"))
+        home.remember("Tom's secret", space_id="private:bob", person_id="tom")
+    entry = await set_up()
+    home = entry.runtime_data.home
+    for name, space_id in (("Alice", "private:alice"), ("Bob", "private:bob-2")):
+        stored = await call(hass, "remember", as_user(name), text=f"{name}: mine", private=True)
+        detail = home.memories.get(stored["doc_id"], person_id=name.lower())
+        assert detail.current.memory.space_id == space_id
+    assert await texts(hass, "Tom's secret", as_user("Bob")) == ["Bob: mine"]
+    assert {g.space_id for g in home.spaces.grants() if g.person_id == "bob"} == {
+        "shared:household", "private:bob-2",
+    }  # fmt: skip
+
+
+async def test_a_shared_space_is_not_opened_to_everybody(
+    hass: HomeAssistant, set_up: SetUp
+) -> None:
+    """Whoever may not enter it in a file of another program, may not afterwards."""
+    with FamilyRecall.open(file_of(hass)) as home:
+        home.people.add(Person("sitter", "Sitter"))
+        home.spaces.add(Space("shared:household", "shared"))
+    entry = await set_up()
+    assert entry.runtime_data.home.spaces.all("sitter") == []
+    assert [s.space_id for s in entry.runtime_data.home.spaces.all("alice")] == [
+        "private:alice", "shared:household",
+    ]  # fmt: skip
 
 
 async def test_reloading_keeps_what_is_remembered(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,7 @@ class FamilyRecallConfigFlow(ConfigFlow, domain=DOMAIN):
                 return self.async_create_entry(
                     title="Family Recall",
                     data={CONF_FILE: user_input[CONF_FILE]},
-                    subentries=[_person_subentry(state, known) for state in chosen if state],
+                    subentries=_person_subentries(filter(None, chosen), known, []),
                 )
             errors[CONF_FILE] = error
         schema = vol.Schema(
@@ -177,7 +179,8 @@ class PersonFlow(ConfigSubentryFlow):
                 return self.async_abort(reason="already_configured")
             home = entry.runtime_data.home
             known = await self.hass.async_add_executor_job(home.people.all)
-            subentry = _person_subentry(state, known)
+            taken = [member.person_id for member in members(entry).values()]
+            (subentry,) = _person_subentries([state], known, taken)
             return self.async_create_entry(
                 title=subentry["title"],
                 data={**subentry["data"], CONF_ROLE: user_input[CONF_ROLE]},
@@ -204,8 +207,15 @@ class PersonFlow(ConfigSubentryFlow):
         if user_input is not None:
             return self.async_update_and_abort(entry, subentry, data_updates=user_input)
         known = await self.hass.async_add_executor_job(entry.runtime_data.home.people.all)
+        others = {
+            member.person_id
+            for ha_person_id, member in members(entry).items()
+            if ha_person_id != subentry.data[CONF_PERSON]
+        }
         choices = [
-            selector.SelectOptionDict(value=person.person_id, label=person.name) for person in known
+            selector.SelectOptionDict(value=person.person_id, label=person.name)
+            for person in known
+            if person.person_id not in others
         ]
         schema = vol.Schema(
             {
@@ -273,20 +283,36 @@ def _device_name(hass: HomeAssistant, device_id: str) -> str:
     return (device.name_by_user or device.name or device_id) if device else device_id
 
 
-def _person_subentry(state: State, known: list[Person]) -> ConfigSubentryData:
-    """Return a person as they are added: the one of that name in the file, or a new one."""
-    ha_person_id: str = state.attributes[ATTR_ID]
-    ids = {person.name.casefold(): person.person_id for person in known}
-    return ConfigSubentryData(
-        subentry_type=SUBENTRY_PERSON,
-        title=state.name,
-        unique_id=ha_person_id,
-        data={
-            CONF_PERSON: ha_person_id,
-            CONF_PERSON_ID: ids.get(state.name.casefold(), ha_person_id),
-            CONF_ROLE: ROLES[0],
-        },
-    )
+def _person_subentries(
+    states: Iterable[State], known: list[Person], taken: Iterable[str]
+) -> list[ConfigSubentryData]:
+    """Return people as they are added: each the one of that name in the file, or a new one.
+
+    Nobody becomes somebody who is a member already (``taken``), or has an id that was another's.
+    """
+    subentries: list[ConfigSubentryData] = []
+    member_ids = {*taken}
+    for state in states:
+        ha_person_id: str = state.attributes[ATTR_ID]
+        name = state.name.casefold()
+        namesakes = [person.person_id for person in known if person.name.casefold() == name]
+        if len(namesakes) == 1 and namesakes[0] not in member_ids:
+            (person_id,) = namesakes
+        else:
+            ids = {*member_ids, *(person.person_id for person in known)}
+            numbered = (f"{ha_person_id}_{n}" for n in itertools.count(2))
+            free = itertools.chain([ha_person_id], numbered)
+            person_id = next(free_id for free_id in free if free_id not in ids)
+        member_ids.add(person_id)
+        subentries.append(
+            ConfigSubentryData(
+                subentry_type=SUBENTRY_PERSON,
+                title=state.name,
+                unique_id=ha_person_id,
+                data={CONF_PERSON: ha_person_id, CONF_PERSON_ID: person_id, CONF_ROLE: ROLES[0]},
+            )
+        )
+    return subentries
 
 
 async def _try_file(hass: HomeAssistant, file: str) -> tuple[list[Person], str | None]:

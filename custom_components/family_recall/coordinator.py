@@ -167,6 +167,6 @@ class FamilyRecallCoordinator(DataUpdateCoordinator[Readings]):
     async def _space(self, speaker: Speaker, *, private: bool) -> str:
         if private and speaker.person_id is not None:
             return await self.hass.async_add_executor_job(
-                household.private_space, self.home, speaker.person_id
+                self.home.spaces.private, speaker.person_id
             )
         return await self.hass.async_add_executor_job(household.shared_space, self.home)

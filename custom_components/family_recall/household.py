@@ -66,23 +66,15 @@ def has_model(home: FamilyRecall) -> bool:
 
 def shared_space(home: FamilyRecall) -> str:
     """Return the space of the whole household, made if there is none."""
-    ids = [space.space_id for space in home.spaces.all() if space.kind == "household"]
-    if ids:
-        return HOUSEHOLD if HOUSEHOLD in ids else ids[0]
+    spaces = home.spaces.all()
+    for kind in ("household", "shared"):
+        ids = [space.space_id for space in spaces if space.kind == kind]
+        if HOUSEHOLD in ids:
+            return HOUSEHOLD
+        if ids and kind == "household":
+            return ids[0]
     home.spaces.add(Space(HOUSEHOLD, "household"))
     return HOUSEHOLD
-
-
-def private_space(home: FamilyRecall, person_id: str) -> str:
-    """Return the private space that a person owns, made if there is none."""
-    private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
-    for grant in home.spaces.grants():
-        if grant.person_id == person_id and grant.role == "owner" and grant.space_id in private:
-            return grant.space_id
-    space_id = f"private:{person_id}"
-    home.spaces.add(Space(space_id, "private"))
-    home.spaces.grant(Grant(person_id, space_id, "owner"))
-    return space_id
 
 
 def copy_of(path: Path) -> Path:
@@ -125,4 +117,4 @@ def _add(home: FamilyRecall, members: Iterable[Member]) -> None:
             home.people.add(Person(member.person_id, member.name))
         if granted.get((member.person_id, household)) not in {member.role, "owner"}:
             home.spaces.grant(Grant(member.person_id, household, member.role))
-        private_space(home, member.person_id)
+        home.spaces.private(member.person_id)

@@ -125,19 +125,24 @@ class Sources:
                 self._home.sources.write(
                     source, key, text, space_id=space_id, title=title, band=self._band
                 )
-            for key in self._home.sources.keys(source):
+            for key in self._home.sources.keys(source, space_id=space_id):
                 if key not in items and key >= since:
-                    self._home.sources.withdraw(source, key)
+                    self._home.sources.withdraw(source, key, space_id=space_id)
 
         await self._hass.async_add_executor_job(write)
         self._written[source] = items
 
     def _forget_others(self) -> None:
         """Forget what calendars and lists wrote that are not chosen any more."""
+        space_id = household.shared_space(self._home)
         for count in self._home.sources.all():
             domain, _, _ = count.source.partition(".")
-            if domain in {CALENDAR_DOMAIN, TODO_DOMAIN} and count.source not in self._chosen:
-                self._home.sources.forget(count.source)
+            if (
+                domain in {CALENDAR_DOMAIN, TODO_DOMAIN}
+                and count.source not in self._chosen
+                and count.space_id == space_id
+            ):
+                self._home.sources.forget(count.source, space_id=space_id)
 
     def _name(self, entity_id: str) -> str:
         state = self._hass.states.get(entity_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 
 from family_recall.access import policy
@@ -31,6 +32,33 @@ class Spaces(Part):
             access = tables.household.access(person_id)
             entered = policy.entered(access, self._engine.wall_clock())
             return [space for space in spaces if space.space_id in entered]
+
+    def private(self, person_id: str) -> str:
+        """Return the private space of a person that nobody else may enter, made if there is none.
+
+        It is ``private:`` and their id; with a number, where a space of that name has been
+        somebody's: nobody inherits one.
+
+        Raises:
+            UnknownPersonError: If there is no such person.
+        """
+        with self._engine.store.writing() as writing:
+            household = writing.household
+            access = household.access(person_id)
+            alone = household.alone_in(person_id)
+            owned = {
+                entry.space_id
+                for entry in policy.entered(access, self._engine.wall_clock()).values()
+                if entry.role == "owner" and entry.space_id in alone
+            }
+            name = f"private:{person_id}"
+            if owned:
+                return name if name in owned else min(owned)
+            names = (f"{name}-{n}" if n else name for n in itertools.chain([0], itertools.count(2)))
+            space_id = next(name for name in names if household.is_unused(name))
+            household.put_space(Space(space_id, "private"))
+            household.put_grant(Grant(person_id, space_id, "owner"), None)
+            return space_id
 
     def accessible(self, person_id: str | None) -> list[AccessibleSpace]:
         """List the spaces a person may enter by id, with their role and who else may enter.

@@ -239,6 +239,17 @@ class Household:
         )
         return frozenset(space_id for (space_id,) in rows)
 
+    def is_unused(self, space_id: str) -> bool:
+        """Return whether there is no such space, or one without grants that never held a memory."""
+        (n,) = sql.row(
+            self.connection,
+            "SELECT count(*) FROM space s WHERE s.space_id = ? AND (EXISTS"
+            " (SELECT 1 FROM access a WHERE a.space = s.no) OR EXISTS"
+            " (SELECT 1 FROM partition p WHERE p.space = s.no))",
+            (space_id,),
+        )
+        return bool(n == 0)
+
     def every_partition(self) -> list[Partition]:
         """List all partitions of the file: for deciding a scope, and for nothing else."""
         return [

@@ -11,6 +11,7 @@ import msgspec
 from family_recall.types.answer_text import html_of, lines_of
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.checked import checked_call
+from family_recall.types.printable import on_one_line
 from family_recall.types.records import Record
 from family_recall.types.timeline import Period
 from family_recall.types.trace import Trace, prepared
@@ -71,7 +72,7 @@ class RelationResult(Record, frozen=True):
         """Return a sentence: ``Leela lives in Pune (since 2021-06-01)``."""
         dates = (("since", self.valid_from), ("until", self.valid_until))
         notes = ", ".join(f"{word} {moment[:10]}" for word, moment in dates if moment)
-        text = f"{self.subject} {self.phrase} {self.object}"
+        text = on_one_line(f"{self.subject} {self.phrase} {self.object}")
         return f"{text} ({notes})" if notes else text
 
     @property
@@ -161,12 +162,12 @@ class Result(Record, frozen=True):
 
     def __str__(self) -> str:
         """Return one line: the text, shortened, who said it, when, and the confidence."""
-        text = shortened(" ".join(self.excerpt(_PRINTED_CHARS).split()), _PRINTED_CHARS)
+        text = shortened(on_one_line(self.excerpt(_PRINTED_CHARS)), _PRINTED_CHARS)
         day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
         question = f"in reply to “{shortened(self.reply_to.text, 60)}”" if self.reply_to else None
         notes = (self.said_by, day, question, outdated, f"confidence {self.confidence:.2f}")
-        return f"{text} ({', '.join(note for note in notes if note)})"
+        return on_one_line(f"{text} ({', '.join(note for note in notes if note)})")
 
     @checked_call
     def excerpt(self, max_chars: int) -> str:
@@ -341,6 +342,7 @@ class Answer(Record, frozen=True, kw_only=True):
             wants_several = self.strategy == "TIMELINE" or self.completeness is not None
             results = self.results if wants_several else self.results[:1]
             sentences = [_spoken(result, person_id, max_chars) for result in results]
+        sentences = [sentence for sentence in map(on_one_line, sentences) if sentence]
         closed = [
             sentence if sentence.endswith((".", "!", "?", ELLIPSIS)) else f"{sentence}."
             for sentence in sentences[:_SPOKEN_RESULTS]
@@ -364,8 +366,8 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
 
 
 def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:
-    text = shortened(result.excerpt(max_chars), max_chars)
-    if result.said_by is None:
+    text = shortened(on_one_line(result.excerpt(max_chars)), max_chars)
+    if result.said_by is None or not text:
         return text
     is_own = person_id is not None and result.author == person_id
     return f"{'You' if is_own else result.said_by} said: {text}"

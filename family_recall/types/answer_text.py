@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from family_recall.types.briefing import shortened
+from family_recall.types.printable import on_one_line
 
 if TYPE_CHECKING:
     from family_recall.types.answer import Answer, Result
@@ -47,6 +48,12 @@ class Line:
 
 def lines_of(answer: Answer) -> Iterator[Line]:
     """Yield the lines of an answer, the answer itself first."""
+    for line in _lines_of(answer):
+        indent = line.text[: -len(line.text.lstrip(" ")) or None]
+        yield Line(line.kind, f"{indent}{on_one_line(line.text)}", line.rank)
+
+
+def _lines_of(answer: Answer) -> Iterator[Line]:
     if answer.status == "no_match":
         yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
@@ -136,7 +143,7 @@ def _answer(first: Result, before: Result | None) -> str:
     answer = f"{_quote(first)}{_origin(first)}"
     if before is None:
         return answer
-    earlier = before.fact_value or shortened(_flat(before.text), _EARLIER_CHARS)
+    earlier = before.fact_value or shortened(on_one_line(before.text), _EARLIER_CHARS)
     return f"{answer} (until then: {earlier})"
 
 
@@ -148,10 +155,10 @@ def _other(result: Result, indent: str = "  ") -> str:
 
 def _quote(result: Result) -> str:
     """Return the words of a memory, with the question that it replies to."""
-    text = shortened(_flat(result.excerpt(_QUOTE_CHARS)), _QUOTE_CHARS)
+    text = shortened(on_one_line(result.excerpt(_QUOTE_CHARS)), _QUOTE_CHARS)
     if result.reply_to is None:
         return text
-    return f"{text} (in reply to “{shortened(_flat(result.reply_to.text), _EARLIER_CHARS)}”)"
+    return f"{text} (in reply to “{shortened(on_one_line(result.reply_to.text), _EARLIER_CHARS)}”)"
 
 
 def _origin(result: Result) -> str:
@@ -166,10 +173,6 @@ def _origin(result: Result) -> str:
 def _uncovered(answer: Answer) -> Iterator[Line]:
     if answer.uncovered:
         yield Line("remark", f"Nothing about {', '.join(answer.uncovered)}.")
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 _TAGS = {"answer": "strong", "sureness": "em", "remark": "span", "other": "span"}
@@ -191,6 +194,4 @@ def html_of(answer: Answer) -> str:
 
 def _escaped(text: str) -> str:
     """Return a text as HTML, isolated so that direction marks affect nothing outside it."""
-    # A notebook is sent as UTF-8, which has no lone surrogates.
-    sendable = text.strip().encode("utf-8", "replace").decode("utf-8")
-    return f"<bdi>{html.escape(sendable)}</bdi>"
+    return f"<bdi>{html.escape(text.strip())}</bdi>"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from family_recall import (
     FamilyRecall,
@@ -18,6 +22,7 @@ from family_recall import (
 from family_recall.errors import (
     ClosedError,
     InvalidMemoryError,
+    UnknownPersonError,
 )
 from tests.conftest import (
     HOME,
@@ -126,3 +131,69 @@ def test_a_space_is_made_only_where_there_is_none(tmp_path: Path) -> None:
             home.remember("The key")
 
         assert len(home.spaces.all()) == 2
+
+
+def test_a_private_space_is_one_persons_alone(home: FamilyRecall) -> None:
+    """The same each time, but for what somebody else may enter, or has been somebody's."""
+    assert home.spaces.private("priya") == "private:priya"
+    home.spaces.grant(Grant("rajesh", "private:priya", "guest"))
+    assert home.spaces.private("priya") == "private:priya-2"
+    assert home.spaces.private("priya") == "private:priya-2"
+    home.spaces.revoke("rajesh", "private:priya")
+    assert home.spaces.private("priya") == "private:priya"
+    home.spaces.add(Space("private:mia", "private"))
+    assert home.spaces.private("mia") == "private:mia"
+    with pytest.raises(UnknownPersonError):
+        home.spaces.private("nobody")
+
+
+_LIVES = st.lists(
+    st.tuples(
+        st.sampled_from(["say", "say", "grant", "revoke", "leave", "come"]),
+        st.sampled_from("ab"),
+        st.sampled_from("ab"),
+        st.sampled_from(["owner", "adult", "guest"]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(_LIVES)
+def test_nobody_inherits_a_private_space(steps: list[tuple[str, str, str, str]]) -> None:
+    """What is said for one alone is theirs: no other reads it without a grant to that space.
+
+    People come and go, and come again by the same id; they grant and revoke their private spaces.
+    """
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_home(Path(folder) / "a.db", encoder=None) as home,
+    ):
+        living = dict[str, int]()  # by id, who of that id lives here
+        readers = dict[str, set[int]]()  # by space, who may have read it
+        numbers = itertools.count()
+        for step, who, other, role in (("come", "a", "", ""), ("come", "b", "", ""), *steps):
+            if step == "come":
+                living.setdefault(who, next(numbers))
+                home.people.add(Person(who, who.upper()))
+            if who not in living:
+                continue
+            own = home.spaces.private(who)
+            assert [g.person_id for g in home.spaces.grants() if g.space_id == own] == [who]
+            readers.setdefault(own, set()).add(living[who])
+            if step == "say":
+                home.remember(f"Secret {living[who]}", space_id=own, person_id=who)
+            elif step == "grant" and other in living:
+                home.spaces.grant(Grant(other, own, role))
+                readers[own].add(living[other])
+            elif step == "revoke" and other in living:
+                home.spaces.revoke(other, own)
+            elif step == "leave":
+                plan = home.people.remove(who, said="keep", dry_run=True)
+                home.people.remove(who, said="keep", token=plan.forgotten.token)
+                del living[who]
+            for person in living:
+                for memory in home.memories.page(person_id=person, limit=100).memories:
+                    secret = int(memory.memory.text.rpartition(" ")[2])
+                    space_id = memory.memory.space_id
+                    assert secret == living[person] or living[person] in readers[space_id]

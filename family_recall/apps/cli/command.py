@@ -16,7 +16,7 @@ import click
 
 import family_recall as fr
 from family_recall.apps.cli.options import flag_of, read_moments
-from family_recall.apps.cli.output import Interrupted, Output, one_line, plain
+from family_recall.apps.cli.output import Interrupted, Output, one_line
 from family_recall.apps.cli.settings import (
     config_file,
     config_path,
@@ -32,6 +32,7 @@ from family_recall.errors import (
     UnknownPersonError,
     UnknownSpaceError,
 )
+from family_recall.types.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -140,7 +141,7 @@ class CommandOrQuestion(DocumentedGroup):
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise click.UsageError(
             f"there is no command {word!r}.{hint} To ask it as a question: "
-            f"family-recall -- {plain(shlex.quote(word))}",
+            f"family-recall -- {printable(shlex.quote(word))}",
             ctx,
         )
 
@@ -151,7 +152,7 @@ def _without_control() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = plain(error.message)  # type: ignore[misc]  # click assigns it too
+        error.message = printable(error.message)  # type: ignore[misc]  # click assigns it too
         raise
 
 

@@ -16,6 +16,7 @@ import click
 from family_recall.apps.cli.options import option
 from family_recall.errors import CONTROL
 from family_recall.types.answer_text import lines_of
+from family_recall.types.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -100,14 +101,9 @@ def json_text(record: Any) -> str:
     return CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def plain(text: str) -> str:
-    """Replace control characters, which could steer a terminal, by a visible mark."""
-    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def one_line(text: str) -> str:
-    """Return a text on one line, without control characters."""
-    return plain(" ".join(text.splitlines()))
+    """Return a text on one line, with a visible mark for characters that could steer a terminal."""
+    return printable(" ".join(text.splitlines()))
 
 
 def counted(n: int, noun: str) -> str:

@@ -42,8 +42,8 @@ as_seen_by_option = option(
 def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: Any) -> Output:
     """Create a household: one file, its people, and the spaces they share.
 
-    Each person gets a private space, private:ID, and enters the shared ones as an adult; the first
-    person owns those. In a household that exists, only what is new is added.
+    Each person gets a private space of their own, private:ID, and enters the shared ones as an
+    adult; the first person owns those. In a household that exists, only what is new is added.
 
     Examples:
       family-recall init --person alice --person bob=Robert --db family.db
@@ -51,7 +51,11 @@ def init(db: Path, people: tuple[str, ...], spaces: tuple[str, ...], **where: An
     """
     with fr.FamilyRecall.open(db, key=key(), **where) as home:
         shared = spaces or (DEFAULT_SPACE,)
+        kinds = {space.space_id: space.kind for space in home.spaces.all()}
         for space_id in shared:
+            if kinds.get(space_id) == "private":
+                raise click.UsageError(f"{space_id!r} is a private space; name a shared one")
+        for space_id in {*shared} - {*kinds}:
             home.spaces.add(fr.Space(space_id, "shared"))
         granted = {(grant.person_id, grant.space_id) for grant in home.spaces.grants()}
         for spec in people:
@@ -208,8 +212,7 @@ def _person(spec: str, name: str | None = None, aliases: tuple[str, ...] = ()) -
 
 def _add_person(home: fr.FamilyRecall, person: fr.Person) -> None:
     home.people.add(person)
-    home.spaces.add(fr.Space(f"private:{person.person_id}", "private"))
-    home.spaces.grant(fr.Grant(person.person_id, f"private:{person.person_id}", role="owner"))
+    home.spaces.private(person.person_id)
 
 
 @household_group

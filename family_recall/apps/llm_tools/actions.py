@@ -155,16 +155,17 @@ def writable_space(home: FamilyRecall, ctx: RecallContext) -> str:
     """Return the space that a model writes to: the context's, else the person's private one."""
     person_id, space_id = _require_person(ctx, "write"), ctx.space_id
     if space_id is None:
-        private = {space.space_id for space in home.spaces.all() if space.kind == "private"}
         owned = [
-            grant.space_id
-            for grant in home.spaces.grants()
-            if (grant.person_id, grant.role) == (person_id, "owner") and grant.space_id in private
+            entered.space.space_id
+            for entered in home.spaces.accessible(person_id)
+            if entered.space.kind == "private"
+            and entered.role == "owner"
+            and [person.person_id for person, _ in entered.people] == [person_id]
         ]
         if len(owned) != 1:
             raise InvalidRequestError(
-                f"{person_id!r} owns {len(owned)} private spaces, so where to write must be said: "
-                "set space_id"
+                f"{person_id!r} owns {len(owned)} private spaces that nobody else may enter, so "
+                "where to write must be said: set space_id"
             )
         (space_id,) = owned
     home.understand("", dataclasses.replace(ctx, space_id=space_id))  # may this person enter it?

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import re
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, UndefinedError
 from markupsafe import Markup, escape
+
+from family_recall.types import printable as characters
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = (_PACKAGE / "reports" / "templates", _PACKAGE / "web" / "templates")
@@ -18,13 +19,6 @@ FOLDERS = (_PACKAGE / "reports" / "templates", _PACKAGE / "web" / "templates")
 
 STYLE = ("colours.css", "page.css")
 """Style sheets of every page."""
-
-_UNPRINTABLE = re.compile(
-    # Control characters, marks that change the direction of text, and lone surrogates: forbidden
-    # in HTML, misleading to a reader, or impossible to write as UTF-8.
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
-    r"\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
-)
 
 
 def render(template: str, /, **view: Any) -> str:
@@ -43,7 +37,7 @@ def render(template: str, /, **view: Any) -> str:
 
 def printable(text: str) -> str:
     """Return a text of the same length with U+FFFD for every character that cannot be shown."""
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return "\r".join(map(characters.printable, text.split("\r")))
 
 
 def escaped(text: str) -> str:

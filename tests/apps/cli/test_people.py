@@ -43,6 +43,29 @@ def test_who_is_named_first_owns_what_is_shared(family: Path) -> None:
     assert roles == expected
 
 
+def test_a_person_of_a_known_id_inherits_nothing(family: Path) -> None:
+    """Who comes by an id that was another's gets a private space of their own."""
+    done("grant", "--db", family, "bob", "private:mia", "--role", "guest")
+    done("add", "--db", family, "Mia hid the cake", "--author", "mia", "--space", "private:mia")
+    done("people", "remove", "--db", family, "mia", "--said", "keep", "--yes")
+
+    assert "in private:mia-2 (owner)" in done("people", "add", "--db", family, "mia")
+    assert texts(family, "cake", "--person", "mia") == []
+    assert texts(family, "cake", "--person", "bob")[0] == "Mia hid the cake"
+
+
+def test_init_changes_no_space_that_is_there(family: Path) -> None:
+    """One of everybody stays so, and somebody's private one is refused."""
+    done("spaces", "add", "--db", family, "everybody", "--kind", "household")
+    done("init", "--db", family, "--person", "alice", "--space", "everybody")
+    before = done("spaces", "--db", family)
+    refused = call("init", "--db", family, "--person", "tom", "--space", "private:bob")
+
+    assert "household space everybody" in before
+    assert "'private:bob' is a private space; name a shared one" in refused.stderr
+    assert done("spaces", "--db", family) == before
+
+
 def test_a_grant_can_be_revoked(family: Path) -> None:
     """From the next question on a person without a grant sees nothing; revoking twice is told."""
     assert texts(family, "spare key", "--person", "sitter")

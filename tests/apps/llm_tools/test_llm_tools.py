@@ -409,6 +409,10 @@ def test_writing_needs_somebody_and_somewhere(home: FamilyRecall) -> None:
         call(home, "remember", "mia", text="x")
     home.spaces.add(Space("private:shed", "private"))
     home.spaces.grant(Grant("rajesh", "private:shed", "owner"))
+    home.spaces.grant(Grant("priya", "private:shed", "owner"))
+    stored = call(home, "remember", "rajesh", text="Mine alone")
+    assert stored["space_id"] == "private:rajesh"
+    home.spaces.revoke("priya", "private:shed")
     with pytest.raises(InvalidRequestError, match="'rajesh' owns 2 private spaces"):
         call(home, "remember", "rajesh", text="x")
 
