@@ -19,6 +19,10 @@ class FamilyRecallError(Exception):
         """Return the message."""
         return CONTROL.sub(lambda match: ascii(match[0])[1:-1], super().__str__())
 
+    def also(self, what: str) -> None:
+        """Add to the message, such as what was stored before."""
+        self.args = (f"{self}; {what}",)
+
 
 class InvalidRequestError(FamilyRecallError, ValueError):
     """A question, context or filter is invalid."""

@@ -121,9 +121,7 @@ class Rights:
             child is None or child in self.children
         )
         if not sees_it or not self.may_edit(space_id, current.author) or self.hidden.get(space_id):
-            raise NotTheirsError(
-                f"{current.doc_id!r} in {space_id!r} is not yours to replace; nothing was stored"
-            )
+            raise NotTheirsError(f"{current.doc_id!r} in {space_id!r} is not yours to replace")
 
 
 def rights_of(household: Household, person_id: str | None, *, wall_s: float) -> Rights:

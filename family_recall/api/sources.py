@@ -334,8 +334,12 @@ class Sources(Part):
                 if progress is not None:
                     progress("storing", done, len(changed))
         except FamilyRecallError as error:
-            stored = f"{done:,} of {len(changed):,} memories were" if done else "nothing was"
-            raise type(error)(f"{error}; {stored} stored") from error
+            error.also(
+                f"{done:,} of {len(changed):,} memories were stored"
+                if done
+                else "nothing was stored"
+            )
+            raise
         store.merge_words(done)
 
     def _withdraw(

@@ -198,7 +198,7 @@ def read_json(path: Path, kind: type[T], *, way_out: str = "") -> T:
     """
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
-    except (OSError, msgspec.MsgspecError, RecursionError, MemoryError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeError, RecursionError, MemoryError) as error:
         raise ModelError(f"{path}: {error}{way_out}") from error
 
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from family_recall.encoders.install import (
     GRAPH_NAME,
@@ -98,6 +98,19 @@ def import_model(source: Path, folder: Path, overrides: Overrides | None = None)
         raise
 
 
+class _Config(TypedDict, total=False):
+    architectures: list[str] | None
+    id2label: dict[str, Any] | None
+    max_position_embeddings: Any
+    model_type: str | None
+
+
+class _Prompts(TypedDict, total=False):
+    prompts: dict[str, str | None] | None
+    default_prompt_name: str | None
+    similarity_fn_name: Any
+
+
 class _Folder:
     """A folder's model settings, with the caller's overrides."""
 
@@ -106,8 +119,8 @@ class _Folder:
             raise ModelError(f"{source}: not a folder; give the one that holds config.json")
         self.source = source
         self.overrides = overrides
-        self.config = self._json("config.json")
-        self.prompts = self._json("config_sentence_transformers.json")
+        self.config = self._json("config.json", _Config)
+        self.prompts = self._json("config_sentence_transformers.json", _Prompts)
         modules = source / "modules.json"
         # The folder of each kind of module, such as ``Pooling``.
         self.kinds = {
@@ -257,10 +270,10 @@ class _Folder:
         match = re.search(r"^license:\s*[\"']?([\w.+-]+)", text, re.MULTILINE)
         return SPDX.get(match[1].lower(), match[1]) if match else "unknown"
 
-    def _json(self, name: str) -> dict[str, Any]:
+    def _json(self, name: str, kind: Any = dict[str, Any]) -> Any:
         """Read the object in a JSON file; an empty one if there is no file."""
         path = self.source / name
-        return read_json(path, dict[str, Any]) if path.is_file() else {}
+        return read_json(path, kind) if path.is_file() else {}
 
     def _missing(self, name: str, way_out: str) -> Path:
         raise ModelError(f"{self.source}: has no {name}; {way_out}")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from family_recall.encoders.base import Encoder
+from family_recall.errors import FamilyRecallError
 from family_recall.remember import relations
 from family_recall.remember.derived import derive_all
 from family_recall.remember.embedding import Embedding, embed_at_once
@@ -51,10 +52,15 @@ class Indexer(Embedding):
         outcomes: list[Remembered] = []
         iterator = iter(memories)
         while batch := list(itertools.islice(iterator, batch_size)):
-            with self.store.writing() as writing:
-                outcomes += self.remember_within(
-                    writing, batch, now_s=now_s, static=static, person_id=person_id
-                )
+            try:
+                with self.store.writing() as writing:
+                    outcomes += self.remember_within(
+                        writing, batch, now_s=now_s, static=static, person_id=person_id
+                    )
+            except FamilyRecallError as error:
+                if outcomes:
+                    error.also(f"{len(outcomes):,} memories before it were stored")
+                raise
             if encoder is not None:
                 self.embed(encoder, writing.changed)
             if progress is not None:

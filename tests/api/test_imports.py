@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import FamilyRecall, Hidden, Person
+from family_recall import FamilyRecall, Hidden, Memory, Person
 from family_recall.errors import (
     DatasetError,
     InvalidRequestError,
@@ -219,6 +219,41 @@ def test_what_cannot_be_meant_is_refused(home: FamilyRecall, tmp_path: Path) -> 
         with pytest.raises(refused):
             load(home, tmp_path / name, **options)
     assert listed(home) == ["Mine"]
+
+
+def test_an_id_of_another_program_stores_nothing_of_the_file(
+    home: FamilyRecall, tmp_path: Path
+) -> None:
+    """Wherever in the file it is, and the error says so."""
+    remember(home, "Mine", doc_id="csv:a/299")
+    rows = "".join(f"{n},Row {n}\n" for n in range(300))
+    (tmp_path / "a.csv").write_text(f"id,text\n{rows}", "utf-8")
+
+    with pytest.raises(NotTheirsError, match="is not from 'csv:a'; nothing was stored"):
+        load(home, tmp_path / "a.csv")
+    assert listed(home) == ["Mine"]
+
+
+def test_a_file_beyond_the_limits_is_imported_where_they_are_raised(
+    home: FamilyRecall, tmp_path: Path
+) -> None:
+    """By one factor; it is a number above 0."""
+    (tmp_path / "a.csv").write_text("text\nOne\nTwo\n", "utf-8")
+
+    with pytest.raises(DatasetError, match=r"a\.csv:1: .* or raise the limits \(--limits 10"):
+        load(home, tmp_path / "a.csv", limits=0.000001)
+    with pytest.raises(InvalidRequestError, match="limits"):
+        load(home, tmp_path / "a.csv", limits=0)
+    assert load(home, tmp_path / "a.csv", limits=10).created == 2
+
+
+def test_an_error_after_a_batch_says_how_many_are_stored(home: FamilyRecall) -> None:
+    """The batches before it are; an error of the second one tells their number."""
+    lines = [Memory(f"Note {n}", HOME if n < 3 else "nowhere") for n in range(4)]
+
+    with pytest.raises(UnknownSpaceError, match="; 2 memories before it were stored"):
+        home.remember_many(lines, batch_size=2)
+    assert len(listed(home)) == 2
 
 
 def test_progress_is_reported(home: FamilyRecall, tmp_path: Path) -> None:

@@ -36,6 +36,28 @@ def tree(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b'{"architectures": 5}'),
+        ("config.json", b'{"architectures": ["\xff"]}'),
+        ("config_sentence_transformers.json", b'{"prompts": 5}'),
+        ("config_sentence_transformers.json", b'{"prompts": ["query"]}'),
+        ("sentence_bert_config.json", b'{"\xff": 1}'),
+        ("1_Pooling/config.json", b"[" * 100_000),
+    ],
+)
+def test_a_setting_of_another_type_is_refused_with_its_file(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    """As an error of this library, never as one of another's."""
+    folder = save_folder(tmp_path / "tiny")
+    (folder / name).write_bytes(content)
+
+    with pytest.raises(ModelError, match=name.rpartition("/")[2]):
+        import_model(folder, tmp_path / "models")
+
+
 def test_everything_the_folder_says_is_read(tmp_path: Path) -> None:
     """Role, pooling, prompts, limits, licence, size and name, without being told any."""
     prompts = {"query": "query: ", "document": "passage: ", "Clustering": "x"}

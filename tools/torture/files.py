@@ -14,6 +14,7 @@ Examples:
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import json
 import math
@@ -253,17 +254,14 @@ def _zipped(chance: Chance, content: bytes) -> tuple[bytes, str]:
     """Pack a chat, with a bomb, odd entries or broken bytes."""
     label = chance.choice(("packed", "bomb", "lies", "many", "broken", "encrypted"))
     raw = io.BytesIO()
+    if label == "bomb":
+        tails = ("\n", "0", "\n1/1/26, 1:00 - a: b", "👩", "\n30/10/2026, 18:04 - Tom: Hello")
+        return _bomb(chance.choice(tails), chance.choice((4, 30, 60))), label
     method = chance.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
     with zipfile.ZipFile(raw, "w", method) as archive:
-        if label == "bomb":
-            line = b"30/10/2026, 18:04 - Tom: " + b"A" * 100
-            tail = chance.choice((b"\n", b"0", b"\n" + line, b"\n1/1/26, 1:00 - a: b"))
-            size = chance.choice((10, 60)) << 20
-            archive.writestr("_chat.txt", line + tail * (size // len(tail)))
-        else:
-            archive.writestr("_chat.txt", content)
+        archive.writestr("_chat.txt", content)
         for number in range(2_000 if label == "many" else 0):
-            archive.writestr(f"picture {number}.jpg", b"")
+            archive.writestr(f"picture {number}.jpg", b"", zipfile.ZIP_STORED)
     data = bytearray(raw.getvalue())
     if label == "lies":  # a size in the directory that is not the file's
         at = data.rfind(b"PK\x01\x02")
@@ -274,6 +272,16 @@ def _zipped(chance: Chance, content: bytes) -> tuple[bytes, str]:
     if label == "broken":
         return _mutated(chance, bytes(data)), label
     return bytes(data), label
+
+
+@functools.cache
+def _bomb(tail: str, mib: int) -> bytes:
+    """Return a small archive of a large chat."""
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
+        n = (mib << 20) // len(tail.encode())
+        archive.writestr("_chat.txt", "30/10/2026, 18:04 - Tom: Hi" + tail * n)
+    return raw.getvalue()
 
 
 def _run(chance: Chance, *texts: str) -> str:

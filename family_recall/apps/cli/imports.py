@@ -34,7 +34,7 @@ from family_recall.errors import (
 from family_recall.types import DEFAULT_SPACE
 from family_recall.types.briefing import shortened
 from family_recall.types.browsing import FORMATS
-from family_recall.types.json_lines import is_export, read_jsonl
+from family_recall.types.json_lines import is_export, open_regular, read_jsonl
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -163,7 +163,7 @@ def import_(
     headers = _pairs(
         columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
     )
-    source, dry_run = options["source"], options["dry_run"]
+    source, dry_run, limits = (options[name] for name in ("source", "dry_run", "limits"))
     is_source = bool(source or headers)
     memory_files = [file for file in files if _has_memories(file, file_format, is_source=is_source)]
     source_files = [file for file in files if file not in memory_files]
@@ -174,9 +174,11 @@ def import_(
         spaces = _Spaces(home, person_id, add=options.pop("add_spaces"))
         outputs = []
         if memory_files and dry_run:
-            outputs.append(_check_memories(spaces, memory_files, space_id))
+            outputs.append(_check_memories(spaces, memory_files, space_id, limits))
         elif memory_files:
-            outputs.append(_import_memories(spaces, memory_files, space_id, batch_size))
+            outputs.append(
+                _import_memories(spaces, memory_files, space_id, options["limits"], batch_size)
+            )
         if source_files:
             options |= {"file_format": file_format, "authors": author_ids, "columns": headers}
             outputs.append(_import_sources(spaces, source_files, space_id, options))
@@ -267,8 +269,8 @@ def _import_sources(
             if not imports or dry_run:
                 raise
             embed()
-            n_files = counted(len(imports), "file")
-            raise type(error)(f"{error}; {n_files} before it stored") from error
+            error.also(f"{counted(len(imports), 'file')} before it stored")
+            raise
         if not dry_run:
             embed()
     counts = {name: sum(getattr(each, name) for each in imports) for name in _SOURCE_OUTCOMES}
@@ -344,7 +346,7 @@ def _import_household(db: Path, file: Path, dry_run: bool) -> Output:
 
 
 def _import_memories(
-    spaces: _Spaces, files: Sequence[Path], space_id: str, batch_size: int
+    spaces: _Spaces, files: Sequence[Path], space_id: str, limits: float, batch_size: int
 ) -> Output:
     """Store the memories of JSON Lines and of tables with the same fields."""
     home = spaces.home
@@ -367,7 +369,7 @@ def _import_memories(
 
     with on_interrupt(progress_so_far), step_bars() as show:
         try:
-            for where, memory in _memories(files, space_id):
+            for where, memory in _memories(files, space_id, limits):
                 spaces.require(memory.space_id, f"{where}: ")
                 batch.append(memory)
                 if len(batch) == batch_size:
@@ -376,16 +378,19 @@ def _import_memories(
             with contextlib.suppress(ModelError):  # also the vectors of an interrupted import
                 home.flush(progress=lambda done: show("embedding", done, max(done, total)))
         except DatasetError as error:
-            before = counted(store(), "memory")
-            raise DatasetError(f"{error}; {before} before it stored") from error
+            error.also(f"{counted(store(), 'memory')} before it stored")
+            raise
+        except FamilyRecallError as error:  # of a batch
+            error.also(f"{counted(sum(counts.values()), 'memory')} of the file stored")
+            raise
     parts = [f"{n:,} {outcome}" for outcome, n in counts.items() if n]
     return Output(counts, [", ".join(parts) or "0 created"])
 
 
-def _check_memories(spaces: _Spaces, files: Sequence[Path], space_id: str) -> Output:
+def _check_memories(spaces: _Spaces, files: Sequence[Path], space_id: str, limits: float) -> Output:
     """Read the files of :func:`_import_memories` without storing anything."""
     examples, n = [], 0
-    for where, memory in _memories(files, space_id):
+    for where, memory in _memories(files, space_id, limits):
         if not spaces.add:
             spaces.require(memory.space_id, f"{where}: ")
         if n < _N_EXAMPLES:
@@ -412,7 +417,7 @@ def _has_memories(file: Path, file_format: str | None, *, is_source: bool) -> bo
 def _head(file: Path) -> str:
     """Return the beginning of a file; of an unreadable one nothing, which is reported later."""
     try:
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             return opened.read(4096).decode("utf-8-sig", "ignore")
     except (OSError, ValueError):
         return ""
@@ -424,11 +429,13 @@ def _example(memory: fr.Memory) -> str:
     return shortened(f"{at}{author}{' '.join(memory.text.split())}", _EXAMPLE_CHARS)
 
 
-def _memories(files: Sequence[Path], space_id: str) -> Iterator[tuple[str, fr.Memory]]:
+def _memories(
+    files: Sequence[Path], space_id: str, limits: float
+) -> Iterator[tuple[str, fr.Memory]]:
     """Yield (file:line, memory) for every line; ``space_id`` is the default space."""
     for path in files:
         for line_no, record in (
-            read_csv(path) if path.suffix.lower() in _TABLES else read_jsonl(path)
+            read_csv(path, limits) if path.suffix.lower() in _TABLES else read_jsonl(path)
         ):
             where = f"{path}:{line_no}"
             fields: dict[str, Any] = {}
@@ -448,18 +455,20 @@ def _memories(files: Sequence[Path], space_id: str) -> Iterator[tuple[str, fr.Me
 def _n_lines(path: Path) -> int:
     """Count lines for the progress bar; an unreadable file is reported later."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))
     except OSError:
         return 0
 
 
-def read_csv(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def read_csv(path: Path, limits: float) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, fields) for each row of a CSV or TSV file with a header."""
     from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
     from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above
+    from family_recall.apps.importing.limits import LIMITS  # noqa: PLC0415 -- see above
 
-    rows = tables.rows(text_of(path), str(path), _delimiter(path))
+    text = text_of(path, LIMITS.times(limits))
+    rows = tables.rows(text, str(path), _delimiter(path))
     header = [name.strip() for name in next(rows, (1, []))[1]]
     if "text" not in header or len(set(header)) < len(header):
         raise DatasetError(
