@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import datetime as dt
 import functools
 import inspect
 import os
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 from family_recall.errors import FamilyRecallError
-from family_recall.types.fields import refusal
+from family_recall.types.fields import parse_moment, refusal
 
 _C = TypeVar("_C", bound=type)
 _P = ParamSpec("_P")
@@ -49,8 +50,9 @@ def checked(part: _C) -> _C:
 def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
     """Return a function that checks its arguments against their annotations.
 
-    Whole numbers must be below 2**63. Items of iterables and ranges are not checked here. An
-    exception of a signal handler, or of a program's own function, leaves no block open.
+    Whole numbers must be below 2**63, moments in the years 2 to 9998. Items of iterables and ranges
+    are not checked here. An exception of a signal handler, or of a program's own function, leaves
+    no block open.
 
     Raises:
         InvalidRequestError: If an argument has another type.
@@ -70,6 +72,8 @@ def checked_call(call: Callable[_P, _T]) -> Callable[_P, _T]:
             kinds = allowed().get(name, (Any,))
             if Any not in kinds and not _fits(value, kinds):
                 raise refusal(name, _expected(value, kinds), value)
+            if isinstance(value, dt.datetime):
+                parse_moment(value, name)
         try:
             return contextvars.copy_context().run(call, *args, **kwargs)
         except FamilyRecallError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -277,7 +278,8 @@ class HouseholdServer:
         entry = self._entries[household_id]
         path = Path(entry.place)
         if is_remote(entry.place):
-            path = self._scratch / f"{household_id.replace('/', '%')}.db"
+            # Ids may differ in case alone, or be longer than a file's name.
+            path = self._scratch / f"{hashlib.sha256(household_id.encode()).hexdigest()}.db"
             fetch(entry.place, path)
         return _Served(open_household(path, entry, self._options), path)
 

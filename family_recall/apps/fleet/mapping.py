@@ -16,7 +16,7 @@ from pathlib import Path
 from family_recall.apps.evaluation.checkpoint import Checkpoint, code_and_models
 from family_recall.apps.fleet.places import Entry
 from family_recall.apps.fleet.steps import STEPS, Options, Row, options_record
-from family_recall.errors import StoreBusyError
+from family_recall.errors import DatasetError, StoreBusyError
 from family_recall.types.aliases import ProgressCallback
 
 TRANSIENT = (OSError, StoreBusyError)
@@ -93,7 +93,7 @@ def run(
         waiting = [
             entry
             for entry in entries
-            if (row := done.record(step, entry.household_id)) is None or row["error"] is not None
+            if (row := _row(done, step, entry)) is None or row["error"] is not None
         ]
         finished = done_before = len(entries) - len(waiting)
         if progress is not None:
@@ -104,8 +104,23 @@ def run(
             finished += 1
             if progress is not None:
                 progress(finished, len(entries))
-        rows = tuple(done.record(step, entry.household_id) for entry in entries)
+        rows = tuple(filter(None, (_row(done, step, entry) for entry in entries)))
     return FleetRun(rows, done_before)
+
+
+def _row(done: Checkpoint, step: str, entry: Entry) -> Row | None:
+    """Return a household's row in the ledger.
+
+    Raises:
+        DatasetError: If it is none.
+    """
+    row: Row | None = done.record(step, entry.household_id)
+    if row is None or (isinstance(row, dict) and {"household", "place", "error"} <= set(row)):
+        return row
+    raise DatasetError(
+        f"the ledger's row of {entry.household_id!r} is not as it was written; delete the ledger "
+        "and begin again"
+    )
 
 
 def in_process(tasks: Iterable[Task]) -> Iterator[Row]:

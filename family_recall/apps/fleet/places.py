@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +59,7 @@ def read_catalogue(catalogue: str, *, datasets: bool = False) -> list[Entry]:
     if not entries:
         wanted = f"folders with {QUESTIONS}" if datasets else f"files that end in {FILES}"
         raise DatasetError(f"{catalogue}: expected {wanted}, found none; name another place")
-    _check_ids(catalogue, entries)
+    _check_entries(catalogue, entries)
     return sorted(entries, key=lambda entry: entry.household_id)
 
 
@@ -91,8 +92,9 @@ def _listed(manifest: str) -> Iterator[Entry]:
         yield Entry(household_id, joined(folder, place) if relative else place)
 
 
-def _check_ids(catalogue: str, entries: Iterable[Entry]) -> None:
+def _check_entries(catalogue: str, entries: Iterable[Entry]) -> None:
     places: dict[str, str] = {}
+    owners: dict[str, str] = {}
     for entry in entries:
         if not _ID.fullmatch(entry.household_id):
             raise DatasetError(
@@ -105,6 +107,13 @@ def _check_ids(catalogue: str, entries: Iterable[Entry]) -> None:
                 f"{places[entry.household_id]} and {entry.place}; remove or rename one"
             )
         places[entry.household_id] = entry.place
+        place = entry.place if is_remote(entry.place) else os.path.realpath(entry.place)
+        # Each would work on a copy of its own, and the last to put it back would win.
+        if (other := owners.setdefault(place, entry.household_id)) != entry.household_id:
+            raise DatasetError(
+                f"{catalogue}: {entry.place} is there twice, as {other!r} and "
+                f"{entry.household_id!r}; remove one"
+            )
 
 
 SCRATCH = "family_recall_fleet"

@@ -11,9 +11,10 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import json
 import logging
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from starlette.responses import JSONResponse
 
 APPLICATION = "family-recall-fleet"
+MAX_BODY_BYTES = 65_536
+"""More than any tool's arguments need, as in :mod:`family_recall.apps.mcp`."""
 _FIELDS = frozenset(("arguments", "ctx"))
 _STATUS = {"unknown": 404, "refused": 400, "broken": 500, "shed": 503, "in use": 503, "away": 503}
 
@@ -98,6 +101,9 @@ class Shard:
             return "refused", str(error)
         except OSError as error:
             return "away", f"a household's place cannot be reached: {error}"
+        except Exception:  # its text may hold a memory's
+            logger.exception("the tool %s failed", request.tool)
+            return "broken", "this failed inside the server, whose log says more"
 
     async def stats(self) -> dict[str, Any]:
         """Return how many households are open and were opened so far, and on which node."""
@@ -152,9 +158,9 @@ class Front:
             calls = (shard.back_up if tool else shard.stats for shard in self._shards)
             return JSONResponse(await asyncio.gather(*(call.remote() for call in calls)))
         try:
-            body = await http.json()
+            body = await read_body(http.stream())
             request = read_request(household_id, tool, body, arrived_s)
-        except (ValueError, FamilyRecallError) as error:
+        except FamilyRecallError as error:
             return JSONResponse({"error": str(error)}, 400)
         shard = self._shards[shard_of(household_id, len(self._shards))]
         try:
@@ -165,6 +171,23 @@ class Front:
             return JSONResponse(result)
         headers = {"Retry-After": "1"} if _STATUS[outcome] == 503 else None
         return JSONResponse({"error": result}, _STATUS[outcome], headers)
+
+
+async def read_body(parts: AsyncIterable[bytes]) -> object:
+    """Read a body of JSON.
+
+    Raises:
+        InvalidRequestError: If it is none, or is longer than ``MAX_BODY_BYTES``.
+    """
+    content = bytearray()
+    async for part in parts:
+        content += part
+        if len(content) > MAX_BODY_BYTES:
+            raise InvalidRequestError(f"expected at most {MAX_BODY_BYTES:,} bytes; send less")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequestError(f"expected a body of JSON ({error})") from None
 
 
 def read_request(household_id: str, tool: str, body: object, arrived_s: float) -> Request:

@@ -28,7 +28,7 @@ from family_recall.apps.evaluation.timing import time_household
 from family_recall.apps.fleet import backups
 from family_recall.apps.fleet.places import SCRATCH, Entry, working_copy, working_folder
 from family_recall.config import RecallConfig
-from family_recall.errors import StoreError
+from family_recall.errors import DatasetError, StoreError
 from family_recall.types import RecallContext
 
 Row = dict[str, Any]
@@ -307,7 +307,13 @@ def report(
 
 
 def _outcomes(row: Row) -> list[Outcome]:
-    return msgspec.convert(row.get(OUTCOMES, []), list[Outcome])
+    try:
+        return msgspec.convert(row.get(OUTCOMES, []), list[Outcome])
+    except msgspec.ValidationError as error:
+        raise DatasetError(
+            f"the questions of {row['household']!r} are not as they were written ({error}); delete "
+            "the ledger and begin again"
+        ) from None
 
 
 def without_outcomes(row: Row) -> Row:

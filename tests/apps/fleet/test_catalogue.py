@@ -77,11 +77,13 @@ def test_a_manifest_names_households_anywhere(tmp_path: Path) -> None:
         ('{"id": "../a", "place": "a.db"}', "'../a' is no id of a household"),
         ('{"id": "a/../b", "place": "a.db"}', "'a/../b' is no id"),
         ('{"id": "a", "place": "a.db"}\n{"id": "a", "place": "b.db"}', "'a' is there twice"),
+        ('{"id": "a", "place": "a.db"}\n{"id": "b", "place": "x/../a.db"}', "as 'a' and 'b'"),
+        ('{"id": "a", "place": "s3://b/a.db"}\n{"id": "b", "place": "s3://b/a.db"}', "as 'a'"),
         ("", "found none"),
     ],
 )
 def test_a_manifest_that_is_wrong_says_where(tmp_path: Path, lines: str, message: str) -> None:
-    """A line that names no household, an id that could leave a folder, and the same id twice."""
+    """A line that names no household, an id that could leave a folder, an id or a place twice."""
     (tmp_path / "homes.jsonl").write_text(lines)
 
     with pytest.raises(DatasetError, match=message):

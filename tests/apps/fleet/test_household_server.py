@@ -93,6 +93,25 @@ def test_what_is_remembered_is_recalled(tmp_path: Path) -> None:
     serve(tmp_path, test)
 
 
+def test_an_id_may_be_longer_than_a_files_name(store: Any, made: Path, tmp_path: Path) -> None:
+    """Its copy on this machine has a name of its own, as that of an id in other case has."""
+    long_id = f"{'x' * 120}/{'y' * 150}"
+    for household_id in (long_id, long_id.upper()):
+        store.put_file(str(made / "a.db"), f"/served/{household_id}.db")
+
+    async def test(server: HouseholdServer, _: Wall) -> None:
+        await server.answer(asked(long_id, "remember"))
+        await server.answer(asked(long_id.upper()))
+        copies_here = server.households.ready().values()
+        assert len({served.path.name.casefold() for served in copies_here}) == 2
+
+    serve(tmp_path, test)
+    assert copies(store, long_id)
+    assert not copies(store, long_id.upper())
+    store.rm(f"/served/{'x' * 120}", recursive=True)
+    store.rm(f"/served/{'X' * 120}", recursive=True)
+
+
 @pytest.mark.usefixtures("store")
 def test_time_counts_from_the_arrival(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is left when it begins is what the recall gets; past it nothing is begun."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,21 @@ def test_a_household_that_fails_is_reported_and_tried_again(
 
     assert did == ["a", "b"]
     assert not again.failures
+
+
+@pytest.mark.parametrize("row", ["null", "[1]", '{"household": "a"}', '"x"', "7"])
+def test_a_damaged_ledger_is_refused(homes: Path, tmp_path: Path, row: str) -> None:
+    """The error says what to delete."""
+    do("migrate", homes, tmp_path / "ledger")
+    file = tmp_path / "ledger" / "done.jsonl"
+    line = json.dumps({"leg": "migrate", "of": "a", "record": json.loads(row)})
+    file.write_text(file.read_text() + line + "\n")
+
+    if row == "null":  # none yet
+        assert not do("migrate", homes, tmp_path / "ledger").failures
+        return
+    with pytest.raises(DatasetError, match="delete the ledger"):
+        do("migrate", homes, tmp_path / "ledger")
 
 
 def test_a_damaged_file_fails_the_doctor_alone(homes: Path, tmp_path: Path) -> None:
