@@ -83,17 +83,15 @@ class Indexer(Embedding):
             FamilyRecallError: If ``person_id`` may not store one.
         """
         writer = self.writer(writing)
-        outcomes = []
-        for memory in writer.admitted(memories, person_id, now_s):
-            outcomes.append(writer.write(memory, now_s))
-            self.yield_to_recalls()
+        admitted = writer.admitted(memories, person_id, now_s)
+        outcomes = [writer.write(memory, now_s) for memory in admitted]
         if static is not None:
             embed_at_once(writing, static)
         return outcomes
 
     def writer(self, writing: WriteTransaction) -> MemoryWriter:
         """Return what writes memories inside an open transaction."""
-        return MemoryWriter(writing, self.config, self.store.region)
+        return MemoryWriter(writing, self.config, self.store.region, self.yield_to_recalls)
 
     def relate(self, writing: WriteTransaction, relation: Relation, now_s: float) -> None:
         """Store a typed edge between two named things of a space, inside an open transaction.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from family_recall.access import policy
 from family_recall.access.rights import rights_of
@@ -24,8 +24,15 @@ class MemoryWriter:
         linker: The entities of the file, as this transaction knows them.
     """
 
-    def __init__(self, writing: WriteTransaction, config: RecallConfig, region: Region) -> None:
-        """Write inside an open transaction."""
+    def __init__(
+        self,
+        writing: WriteTransaction,
+        config: RecallConfig,
+        region: Region,
+        yield_to_recalls: Callable[[], None],
+    ) -> None:
+        """Write inside an open transaction, and yield to recalls before each memory."""
+        self._yield_to_recalls = yield_to_recalls
         self.linker = EntityLinker(writing, config)
         self._writing = writing
         self._next_weight = config.next_weight
@@ -110,6 +117,7 @@ class MemoryWriter:
 
     def index_again(self, stored: StoredMemory) -> NewMemory:
         """Derive the words, entities and edges of a stored memory from its text."""
+        self._yield_to_recalls()
         new = prepare(stored.memory, stored.recorded_s, self._writing.zone, stored.author_name)
         place = self._writing.reindex(stored, new)
         if stored.superseded_s is None:
@@ -124,6 +132,7 @@ class MemoryWriter:
             self._writing.raise_bands(memory.memory.space_id, memory.memory.doc_id or "")
 
     def _prepared(self, memory: Memory, now_s: float) -> NewMemory:
+        self._yield_to_recalls()
         author_name = self._writing.household.name_of(memory.author)
         return prepare(memory, now_s, self._writing.zone, author_name)
 

@@ -12,7 +12,7 @@ import array
 import functools
 import threading
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import apsw
@@ -26,6 +26,7 @@ _TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 _N_COLUMNS = 3
 _LONGEST_STEM = 32_768  # bytes; FTS5 leaves out the rest (FTS5_MAX_TOKEN_SIZE)
 _MAY_HAVE_LONGER = _LONGEST_STEM // 4  # characters
+_SPLIT_AT_ONCE = 65_536  # characters, in 3 ms
 MOST_COMPARED = 32_768
 """Entries of a memory by which it is ranked, beside those of the question: a text of a million
 characters has as many if it is a list of numbers, and some 20,000 in any language."""
@@ -175,14 +176,28 @@ def count_words(texts: Sequence[Sequence[str]]) -> list[tuple[bytes, int]]:
 
 def _stem_numbers(text: str) -> array.array[int]:
     """Return the numbers of a text's stems, in its order, as :func:`stem_number` does."""
-    stems = _tokenizer().tokenize(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
-        include_offsets=False, include_colocated=False,
-    )  # fmt: skip
-    encoded: Iterable[bytes] = map(str.encode, stems)
-    if len(text) > _MAY_HAVE_LONGER:
-        encoded = (stem[:_LONGEST_STEM] for stem in encoded)
-    return array.array("I", map(zlib.crc32, encoded))
+    numbers = array.array("I")
+    for part in _parts(text) if len(text) > _SPLIT_AT_ONCE else (text,):
+        stems = _tokenizer().tokenize(
+            part.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None,
+            include_offsets=False, include_colocated=False,
+        )  # fmt: skip
+        encoded: Iterable[bytes] = map(str.encode, stems)
+        if len(part) > _MAY_HAVE_LONGER:
+            encoded = (stem[:_LONGEST_STEM] for stem in encoded)
+        numbers.extend(map(zlib.crc32, encoded))
+    return numbers
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Divide a long text between two words: while one part is split, no other thread runs."""
+    at = 0
+    while at < len(text):
+        end = text.rfind(" ", at, at + _SPLIT_AT_ONCE)
+        if len(text) - at <= _SPLIT_AT_ONCE or (end < 0 and (end := text.find(" ", at)) < 0):
+            end = len(text)
+        yield text[at : end + 1]
+        at = end + 1
 
 
 def _entries(stems: npt.NDArray[np.uint32], sizes: IdArray) -> tuple[bytes, list[int]]:

@@ -18,8 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from family_recall import Answer, FamilyRecall, Memory
+from family_recall import Answer, FamilyRecall, Hidden, Memory
 from family_recall.config import RecallConfig
+from family_recall.english import identifiers
 from family_recall.recall.ranking import distinct
 from family_recall.recall.ranking.distinct import maximal_marginal_relevance, word_jaccard
 from family_recall.store import passages, words
@@ -50,6 +51,10 @@ class Counted:
         self.n_chars = self.n_calls = 0
         for owner, name in functions:
             patch.setattr(owner, name, self._counting(getattr(owner, name)))
+
+    def count(self) -> None:
+        """Count one call."""
+        self.n_calls += 1
 
     def _counting(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def counted(text: Any, *others: Any) -> Any:
@@ -277,3 +282,46 @@ def test_an_answer_that_waited_too_long_says_so(path: Path) -> None:
     for answer in answers:
         assert answer.used_time_ms > 60.0
         assert [text for text in answer.degraded if "waiting for a thread" in text]
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(
+    parts=st.lists(
+        st.sampled_from(
+            ("order 4711-AB ", "tom@example.org ", "https://a.example/x?y=1 ", "+44 20 7946 0958 ",
+             "AB-1234 ", "the ", "a", "1", "-", "/", ".", "é", "日", "e\u0301 ", "\n")
+        ),
+        min_size=30,
+        max_size=120,
+    ),
+    window=st.integers(5, 300),
+)  # fmt: skip
+def test_a_text_read_by_parts_is_read_as_a_whole(parts: list[str], window: int) -> None:
+    """Identifiers and words are the same wherever a long text is cut to let other threads run."""
+    text = "".join(parts)
+    found, split = identifiers.find_identifiers(text), words.count_words([(text, "", "")])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identifiers, "_WINDOW", window)
+        patch.setattr(words, "_SPLIT_AT_ONCE", window)
+
+        assert identifiers.find_identifiers(text) == found
+        assert words.count_words([(text, "", "")]) == split
+
+
+def test_every_writer_of_many_memories_yields_to_recalls(
+    home: FamilyRecall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Storing, hiding a field and deriving all again pause before each memory, if a recall runs."""
+    yielded = Counted(monkeypatch)
+    indexer = dataclasses.replace(engine_of(home).indexer, yield_to_recalls=yielded.count)
+    monkeypatch.setattr(engine_of(home), "indexer", indexer)
+    home.remember_many(Memory(f"The ladder has {n} rungs", HOME) for n in range(20))
+    assert yielded.n_calls >= 20
+
+    yielded.n_calls = 0
+    home.spaces.hide(Hidden(HOME, "guest", ("title",)))
+    assert yielded.n_calls >= 20
+
+    yielded.n_calls = 0
+    home.maintenance.rebuild()
+    assert yielded.n_calls >= 40
