@@ -27,6 +27,8 @@ MOST_PASSAGES = 64
 """Passages of one text. What comes after them, past some 3,000 words, is found by its words."""
 MOST_CHARS = 65_536
 """Characters of a text in which passages lie: twice as many as the last of them needs to end."""
+MOST_IN_PASSAGES = MOST_PASSAGES * PASSAGE_TOKENS
+"""Words in all passages of a text, at most; one of more words goes on past them."""
 _MOST_PIECES = (MOST_PASSAGES + 3) * PASSAGE_TOKENS  # what follows moves no passage
 Span = tuple[int, int]
 """Where a part of a text lies: (start, end) in characters."""

@@ -229,7 +229,8 @@ class Answer(Record, frozen=True, kw_only=True):
     and ``briefing()`` are empty, ``best`` is None, and the results are only the ``closest``.
     ``uncovered`` lists what the question names and the first result does not mention, such as
     ``("office",)`` for *the printer at the office*; such an answer is never ``ok``.
-    ``degraded`` lists stages that could not take part, such as ``"vector: no model"``.
+    ``degraded`` lists stages that could not take part, such as ``"vector: no model"``; and, where
+    the answer had to wait for a thread and is late, how late.
     ``facts`` are current facts by key: for a question about a fact, a list or a person, also of
     memories beyond the results; for any question those of its relations. The results of a TIMELINE
     answer are in order of time; ``timeline`` lists its days, weeks or months, empty ones too.

@@ -18,7 +18,7 @@ from family_recall.english.lexicon import TIME_STEMS
 from family_recall.recall.dataflow import Pool, Profile, QueryContext, QueryPlan
 from family_recall.recall.ranking import bm25, temporal
 from family_recall.store.memory_queries import MentionedTimes, Rows
-from family_recall.store.passages import MOST_PASSAGES, PASSAGE_TOKENS, PassageWords
+from family_recall.store.passages import MOST_IN_PASSAGES, PassageWords
 from family_recall.store.scope_sql import among
 from family_recall.types import FloatArray, IdArray, kinds_of
 
@@ -120,7 +120,6 @@ _SHORT_WORDS, _LONG_WORDS = 4, 250
 _MAY_BE_LONG = 60  # words of a memory; one of fewer has no passages, in any script with spaces
 _MOST_LONG = 24  # long memories whose words are counted by passage; each takes 0.2 ms …
 _MOST_LONG_WORDS = 3 * _LONG_WORDS * _MOST_LONG  # … and 600 words do
-_MOST_IN_PASSAGES = MOST_PASSAGES * PASSAGE_TOKENS  # words; a text of more goes on past them
 
 
 def absent(n: int) -> FloatArray:
@@ -198,7 +197,7 @@ def _share_of_words(context: QueryContext, rows: Rows) -> FloatArray:
         """Count the question's words in the passages of the best long memories that hold some."""
         if context.model_id is None or rows.n_words.max(initial=0) <= _MAY_BE_LONG:
             return None
-        held = rows.ids[(scores > 0.0) & (rows.n_words <= _MOST_IN_PASSAGES)]
+        held = rows.ids[(scores > 0.0) & (rows.n_words <= MOST_IN_PASSAGES)]
         long = context.snapshot.long_among(context.model_id, held, context.scope)
         if not len(long):
             return None
