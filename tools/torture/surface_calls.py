@@ -163,6 +163,8 @@ def _of_type(chance: random.Random, hint: Any, depth: int = 0) -> Any:  # noqa: 
         if issubclass(kind, collections.abc.Iterable) and parts:
             items = [_of_type(chance, parts[0], depth + 1) for _ in range(chance.randrange(4))]
             return tuple(items) if issubclass(kind, tuple) else items
+        if issubclass(kind, Record):  # made by the library alone
+            return kind.from_json(value(chance, "record"))
         if kind.__module__.startswith("family_recall.types"):
             hints = _hints(hint)
             return kind(**{

@@ -17,15 +17,19 @@ def rows(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> l
     Raises:
         InvalidRequestError: If a whole number among ``values`` is beyond 64 bits.
     """
-    try:
-        return connection.execute(sql, values).fetchall()
-    except OverflowError:  # of Python's numbers, on their way to SQLite
-        raise InvalidRequestError("a whole number is beyond 64 bits; give a smaller one") from None
+    return _executed(connection, sql, values).fetchall()
 
 
 def row(connection: apsw.Connection, sql: str, values: apsw.Bindings = ()) -> Any:
-    """Run one statement and return its first row, a tuple, or None."""
-    return connection.execute(sql, values).fetchone()
+    """Run one statement and return its first row, a tuple, or None; raises as :func:`rows`."""
+    return _executed(connection, sql, values).fetchone()
+
+
+def _executed(connection: apsw.Connection, sql: str, values: apsw.Bindings) -> apsw.Cursor:
+    try:
+        return connection.execute(sql, values)
+    except OverflowError:  # of Python's numbers, on their way to SQLite
+        raise InvalidRequestError("a whole number is beyond 64 bits; give a smaller one") from None
 
 
 def columns(connection: apsw.Connection, table: str) -> dict[str, str]:
