@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from family_recall import FamilyRecall
 from family_recall.encoders.base import Encoding
 from family_recall.encoders.question_cache import MAX_QUESTIONS
 from tests.conftest import (
+    HOME,
     PLENTY_MS,
     TINY_STATIC,
     TinyEncoder,
@@ -66,6 +68,12 @@ class Work:
                 self._statements[sql, 0 if "'main'.'words_" in sql else steps] += 1
 
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, finished)
+
+    def of_call(self, call: Callable[[], object]) -> dict[tuple[str, int], int]:
+        """Make a call; return each query with its steps."""
+        self._statements.clear()
+        call()
+        return dict(self._statements)
 
     def of(self, question: str, person_id: str | None, **ctx: Any) -> tuple[Any, ...]:
         """Ask; return the answer with its trace, each query with its steps, and encodings."""
@@ -144,3 +152,38 @@ def test_how_much_others_ask_does_not_slow_anybody(
             recall(observed.home, f"question {n}", "priya")
 
         assert observed.of(QUESTION, "rajesh")[2] == 0
+
+
+@pytest.mark.parametrize("call", ["remember", "correct", "feedback", "forget"])
+def test_what_others_hold_changes_no_work_of_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """The same queries and steps, whether Priya's private texts name what is written or not."""
+    work = []
+    for name in ("Elena", "Olive"):
+        file = tmp_path / f"{name}.db"
+        with open_home(file, static=TINY_STATIC) as home:
+            move_in(home)
+            home.audit.keep_days(0)
+            home.remember_many(stories())
+            for n in range(20):
+                text = f"{name} {n} has the blue locker 1{n:02d} since May {n + 1}"
+                remember(home, text, "private:priya", author="priya", doc_id=f"private-{n}")
+            remember(home, "Elena has the blue locker", author="rajesh", doc_id="own")
+            remember(home, "The red locker is empty", author="rajesh", doc_id="other")
+        observed = Work(file, monkeypatch)
+        with observed.home as home:
+            calls: dict[str, Callable[[], object]] = {
+                "remember": lambda: remember(home, "Elena 3 painted it on May 4", author="rajesh"),
+                "correct": lambda: home.correct("own", person_id="rajesh", text="Elena has it"),
+                "feedback": lambda: home.feedback(
+                    "Where is Elena?", "own", True, person_id="rajesh", time_budget_ms=PLENTY_MS
+                ),
+                # Doing so searches the whole file, and tells more: docs/threat-model.md.
+                "forget": lambda: home.forget(
+                    about="Elena", space_id=HOME, person_id="rajesh", dry_run=True
+                ),
+            }
+            work.append(observed.of_call(calls[call]))
+
+    assert work[0] == work[1]
