@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from homeassistant.components.calendar.const import DATA_COMPONENT
 from homeassistant.components.logbook import async_log_entry
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, SupportsResponse
 from homeassistant.util import dt as dt_util
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
 
@@ -104,6 +104,36 @@ async def test_a_calendar_is_followed(hass: HomeAssistant, set_up: SetUp) -> Non
 
     await component.async_delete_event(event.uid)
     assert await remembered(hass, entry, "bob") == []
+
+
+@pytest.mark.usefixtures("calendar", "shopping_list")
+async def test_what_cannot_be_remembered_hinders_nothing(
+    hass: HomeAssistant, set_up: SetUp
+) -> None:
+    """An invitation with an endless title is left out, and an item without an id is an item."""
+    day = (dt_util.now() + timedelta(days=3)).date()
+    await add_event(hass, "x" * 2000, day.isoformat())
+    await add_event(hass, "Dentist", day.isoformat())
+    hass.services.async_register(
+        "todo",
+        "get_items",
+        lambda _: {LIST: {"items": [{"summary": "milk", "status": "needs_action"}]}},
+        supports_response=SupportsResponse.ONLY,
+    )
+    entry = await set_up(options=OPTIONS)
+    assert await remembered(hass, entry, "bob") == [
+        f"Dentist, on {day:%A} {day.day} {day:%B %Y} at 10:00",
+        "On the list Shopping List: milk",
+    ]
+
+
+async def test_a_persons_own_source_is_not_forgotten(hass: HomeAssistant, set_up: SetUp) -> None:
+    """What somebody calls a calendar in their private space is no calendar of the household."""
+    entry = await set_up()
+    home = entry.runtime_data.home
+    home.sources.write("calendar.work", "1", "Review", space_id="private:bob", person_id="bob")
+    await hass.config_entries.async_reload(entry.entry_id)
+    assert await remembered(hass, entry, "bob") == ["Review"]
 
 
 @pytest.mark.usefixtures("calendar")

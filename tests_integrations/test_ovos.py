@@ -132,6 +132,8 @@ def test_a_failed_recall_does_not_end_the_conversation(persona: Made) -> None:
         ({"file": "none.db"}, "none.db"),
         ({"file": None}, "config must name the household's file"),
         ({"budget_ms": 0}, "time_budget_ms"),
+        ({"max_history": -1}, "max_history must be 0 or more, got -1"),
+        ({"max_history": "ten"}, "max_history must be 0 or more, got 'ten'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

@@ -17,7 +17,7 @@ from homeassistant.helpers.event import async_track_state_change_event
 from homeassistant.util import dt as dt_util
 
 from family_recall import FamilyRecall
-from family_recall.errors import FamilyRecallError
+from family_recall.errors import FamilyRecallError, InvalidMemoryError
 
 from . import household
 from .const import CONF_CALENDARS, CONF_LOGBOOK, CONF_TODO_LISTS, CONF_UNKNOWN_VOICES
@@ -94,7 +94,10 @@ class Sources:
             )
             if todo is not None:
                 name = self._name(entity_id)
-                items = {item["uid"]: todo_text(name, item) for item in todo["items"]}
+                items = {
+                    item.get("uid") or item["summary"]: todo_text(name, item)
+                    for item in todo["items"]
+                }
                 await self._write(entity_id, items)
 
     async def _ask(
@@ -122,9 +125,12 @@ class Sources:
         def write() -> None:
             space_id = household.shared_space(self._home)
             for key, text in items.items():
-                self._home.sources.write(
-                    source, key, text, space_id=space_id, title=title, band=self._band
-                )
+                try:
+                    self._home.sources.write(
+                        source, key, text, space_id=space_id, title=title, band=self._band
+                    )
+                except InvalidMemoryError as error:  # an invitation may hold anything
+                    _LOGGER.warning("An item of %s was not remembered: %s", source, error)
             for key in self._home.sources.keys(source, space_id=space_id):
                 if key not in items and key >= since:
                     self._home.sources.withdraw(source, key, space_id=space_id)
@@ -149,7 +155,7 @@ class Sources:
         return state.name if state else entity_id
 
     async def _async_log_entry(self, event: Event[Any]) -> None:
-        text = f"{event.data['name']} {event.data['message']}"
+        text = f"{event.data.get('name', '')} {event.data.get('message', '')}".strip()
 
         def write() -> None:
             self._home.remember(

@@ -70,6 +70,17 @@ class Rights:
         """Return whether an author, as written, is this person."""
         return author is not None and (author == self.person_id or normalise(author) in self.names)
 
+    def check_space(self, space_id: str) -> None:
+        """Check that they may enter a space.
+
+        Raises:
+            UnknownSpaceError: If they may not, or there is none.
+        """
+        if space_id not in self.entered:
+            raise UnknownSpaceError(
+                f"there is no space {space_id!r}, or not for this person", space_id
+            )
+
     def check_band(self, space_id: str, band: str) -> None:
         """Check that they see a band of a space.
 
@@ -92,10 +103,7 @@ class Rights:
             NotTheirsError: If it is in another person's name.
         """
         space_id, child = memory.space_id, memory.guardians_of
-        if space_id not in self.entered:
-            raise UnknownSpaceError(
-                f"there is no space {space_id!r}, or not for this person", space_id
-            )
+        self.check_space(space_id)
         self.check_band(space_id, memory.band)
         if child is not None and child not in self.children:
             raise InvalidMemoryError(

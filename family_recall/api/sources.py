@@ -110,7 +110,7 @@ class Sources(Part):
         static, encoder = models.static(), models.wait() if embed == "now" else None
         now_s = self._engine.wall_clock()
         with self._engine.store.writing() as writing:
-            rights = _rights(writing, person_id, now_s)
+            rights = _rights(writing, person_id, now_s, space_id)
             related = _related(writing, source, doc_id, space_id, rights, now_s)
             own = {version.space_id for version in related}
             current = None if space_id in own else writing.current(space_id, doc_id)
@@ -233,8 +233,8 @@ class Sources(Part):
         settings = importing.ReadSettings(zone, now, day_first, columns or {}, allowed)
         reading = importing.read(file, known_format, settings)
         with self._engine.store.reading() as tables:
+            rights = _rights(tables, person_id, now_s, space_id)
             tables.household.space_no(space_id)
-            rights = _rights(tables, person_id, now_s)
             known = policy.known_people(tables.household, person_id, now_s)
             people = _Authors(known, authors or {})
             stored = defaultdict[str, list[Version]](list)
@@ -426,8 +426,16 @@ class Sources(Part):
         return [SourceCount(*count) for count in counts]
 
 
-def _rights(tables: Transaction, person_id: str | None, wall_s: float) -> Rights | None:
-    return None if person_id is None else rights_of(tables.household, person_id, wall_s=wall_s)
+def _rights(
+    tables: Transaction, person_id: str | None, wall_s: float, space_id: str | None = None
+) -> Rights | None:
+    """Return what a person may do, and enter if a space is named; None for nobody."""
+    if person_id is None:
+        return None
+    rights = rights_of(tables.household, person_id, wall_s=wall_s)
+    if space_id is not None:
+        rights.check_space(space_id)
+    return rights
 
 
 def _related(

@@ -32,13 +32,16 @@ class FamilyRecallMemory(AgentContextManager):
         super().__init__(config)
         if not self.config.get("file"):
             raise InvalidRequestError("family-recall: config must name the household's file")
+        max_history = self.config.get("max_history", MAX_HISTORY)
+        if type(max_history) is not int or max_history < 0:
+            raise InvalidRequestError(f"max_history must be 0 or more, got {max_history!r}")
         # What a voice assistant says is heard by all who are there: nothing private.
         self._speaker = RecallContext(
             person_id=self.config.get("person"), space_id=self.config.get("space"),
             time_budget_ms=self.config.get("budget_ms", 300.0), top_k=TOP_K, aloud=True,
         )  # fmt: skip
         self._history: defaultdict[str, deque[AgentMessage]] = defaultdict(
-            lambda: deque(maxlen=self.config.get("max_history", MAX_HISTORY))
+            lambda: deque(maxlen=max_history)
         )
         self._home = FamilyRecall.open(
             self.config["file"], create=False, busy_timeout_ms=BUSY_TIMEOUT_MS
@@ -56,7 +59,7 @@ class FamilyRecallMemory(AgentContextManager):
 
     def get_history(self, session_id: str) -> list[AgentMessage]:
         """Return the messages of a session, the oldest first; they are in memory alone."""
-        return list(self._history[session_id])
+        return list(self._history.get(session_id, ()))
 
     def update_history(self, new_messages: list[AgentMessage], session_id: str) -> None:
         """Append messages to a session. None is stored in the household's file."""
