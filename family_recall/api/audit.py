@@ -136,6 +136,7 @@ class AuditWriter:
             tables = writing.audit
             tables.set_days(days)
             tables.purge(self._oldest_s(days))
+            writing.erasure_log.set_rewrite_due()
             if not days:
                 tables.sign_out(self._token)
                 self._signed_in = False
@@ -249,3 +250,4 @@ class Audit(Part):
             InvalidRequestError: If ``days`` is no whole number from 0 to 99,999.
         """
         self._engine.audit_log.keep_days(days)
+        self._engine.clean()

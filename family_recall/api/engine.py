@@ -21,7 +21,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
 from family_recall.errors import ClosedError, FamilyRecallError
-from family_recall.forget import Forgetter
+from family_recall.forget import Forgetter, clean
 from family_recall.learn import Learner
 from family_recall.recall import Broker
 from family_recall.recall.gate import Costs, Gate
@@ -178,6 +178,18 @@ class Engine:
         if receipt.proof is None and receipt.undo_until is None:
             self.sweep_after_s = wall_s
         return receipt
+
+    def clean(self) -> None:
+        """Clean the bytes of what was removed without a receipt, now or with the next answer."""
+        wall_s = self.wall_clock()
+        try:
+            with self.store.reading() as tables:
+                is_due = tables.erasure_log.rewrite_due() is not None
+            if is_due and clean(self.store, wall_s) is None:
+                self.sweep_after_s = wall_s
+        except FamilyRecallError as error:
+            logger.warning("removed, but its bytes wait to be cleaned: %s", error)
+            self.sweep_after_s = wall_s
 
     def _schedule_sweep(self) -> None:
         """Schedule a sweep for when the next memory expires, or in an hour.

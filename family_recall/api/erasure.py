@@ -40,10 +40,10 @@ class Erasure(Part):
 
         A receipt holds nothing that derives from a text, so the proof has two parts.
 
-        *When it was forgotten*, with the text still in memory, every run of 8 bytes of its texts,
-        as written and in lower case, and of its words, and evenly spaced runs of its vectors were
-        searched for in every byte of the file and its log. ``receipt.proof`` has the result. If it
-        was not ``searched``, the file was rewritten from its remaining content instead.
+        *When it was forgotten*, the file was rewritten from its remaining rows. Then, with the text
+        still in memory, every run of 8 bytes of its texts, as written and in lower case, and of its
+        words, and evenly spaced runs of its vectors were searched for in every byte of the file and
+        its log. ``receipt.proof`` has the result. If it was not ``searched``, the text was gone.
 
         *This call* checks that no table or index refers to the row ids; that no index holds a word,
         whole or in part, that no memory has; that unused pages are empty; and that there is no

@@ -33,7 +33,11 @@ class LearnedWeights(Part):
         if last < 1:
             raise InvalidRequestError(f"last must be 1 or more, got {last}")
         with self._engine.store.writing() as writing:
-            return writing.feedback.undo(last, person_id)
+            n = writing.feedback.undo(last, person_id)
+            if n:
+                writing.erasure_log.set_rewrite_due()
+        self._engine.clean()
+        return n
 
     def reset(self, person_id: str | None = None) -> None:
         """Delete all feedback and learned weights, of one person or of all.
@@ -43,3 +47,5 @@ class LearnedWeights(Part):
         """
         with self._engine.store.writing() as writing:
             writing.feedback.reset(person_id)
+            writing.erasure_log.set_rewrite_due()
+        self._engine.clean()

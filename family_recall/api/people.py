@@ -22,6 +22,7 @@ class People(Part):
         """
         with self._engine.store.writing() as writing:
             people.put(writing, self._engine.indexer.writer(writing).linker, person)
+        self._engine.clean()
 
     @overload
     def remove(

@@ -87,6 +87,8 @@ class Relations(Part):
             if rows:
                 entities = relations.unrelate(writing, relation, rows, view.scope)
                 update_entities(self._engine.indexer, writing, entities)
+                writing.erasure_log.set_rewrite_due()
+        self._engine.clean()
         return bool(rows)
 
     def may_remove(self, relation: Relation, *, person_id: str) -> bool:

@@ -17,7 +17,11 @@ class Spaces(Part):
     def add(self, space: Space) -> None:
         """Add or change a space."""
         with self._engine.store.writing() as writing:
+            named = {known.space_id: known.name for known in writing.household.spaces()}
+            if named.get(space.space_id) not in {None, space.name}:
+                writing.erasure_log.set_rewrite_due()
             writing.household.put_space(space)
+        self._engine.clean()
 
     def all(self, person_id: str | None = None) -> list[Space]:
         """List the spaces by id; with ``person_id`` those the person may enter now.
@@ -103,6 +107,9 @@ class Spaces(Part):
         """
         with self._engine.store.writing() as writing:
             writing.household.put_grant(grant, epoch_s(grant.expires_at, self._engine.store.zone))
+            person = writing.household.person(grant.person_id)
+            if person is not None:
+                self._engine.indexer.writer(writing).linker.link_earlier(person)
 
     def revoke(self, person_id: str, space_id: str) -> bool:
         """Remove a person's grant for a space; return False if they had none.

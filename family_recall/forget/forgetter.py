@@ -34,7 +34,7 @@ from family_recall.forget.selection import (
 from family_recall.learn.learner import relearn
 from family_recall.remember import Indexer
 from family_recall.store.erase.byte_search import Words64, runs_of_erased, runs_of_texts
-from family_recall.store.erase.eraser import Eraser
+from family_recall.store.erase.eraser import Eraser, clear_copies
 from family_recall.store.memories import MAX_MOMENT_S
 from family_recall.store.store import Store
 from family_recall.store.transaction import WriteTransaction
@@ -149,7 +149,6 @@ class Forgetter:
             ))  # fmt: skip
             receipt, runs = self._erase(writing, removal.choice, None, criteria, None, wall_s)
             person_removal.remove_person(self.indexer, writing, removal, wall_s)
-            Eraser(writing, self.indexer.config.next_weight).clear_copies()
         names = runs_of_texts(
             (person_id, removal.person.name, *removal.person.aliases, *removal.spaces)
         )
@@ -174,7 +173,8 @@ class Forgetter:
             eraser.update_contexts_after([memory.id for memory in stored])
             entity_provenance.restore_relations(self.indexer, writing, rows["relation"])
             log.remove(receipt_id)
-        self.store.empty_log()
+            log.set_rewrite_due()  # rows of a space that was removed meanwhile stay erased
+        clean(self.store, wall_s)
         return len({(row.memory.space_id, row.memory.doc_id) for row in stored})
 
     def plan_retention(self, now_s: float) -> ForgetPlan:
@@ -255,9 +255,9 @@ def clean(
 ) -> Proof | None:
     """Clean erased bytes from a file, and record the proof in the receipts.
 
-    The ``runs`` that ``receipt`` has just erased are searched for. For earlier erasures that are
-    not cleaned yet (a reader needed earlier pages, a process was killed, the trash was emptied)
-    the text is gone, so the file is rewritten.
+    The file is rewritten, then searched for the ``runs`` that ``receipt`` has just erased. Of
+    earlier erasures that are not cleaned yet (a reader needed earlier pages, a process was killed,
+    the trash was emptied) the text is gone.
 
     Returns:
         The proof for ``receipt`` or for earlier erasures. None if a reader still needs earlier
@@ -265,24 +265,22 @@ def clean(
     """
     with store.reading() as tables:
         unclean = tables.erasure_log.not_cleaned()
-        rewrite_due = tables.erasure_log.rewrite_due()
+        mark = tables.erasure_log.rewrite_due()
     own = {receipt.receipt_id} & unclean if receipt is not None else set()
-    rewrite = rewrite_due or unclean > own
-    if not own and not rewrite:
+    if not unclean and mark is None:
         store.empty_log()
         return None
-    if rewrite_due:
-        with store.writing() as writing:
-            writing.words.rewrite_if_stale()
+    with store.writing() as writing:
+        clear_copies(writing)
     sought = runs if own and runs is not None else runs_of_texts(())
-    proof = store.clean(sought, iso_of(wall_s), rewrite=rewrite)
+    proof = store.clean(sought, iso_of(wall_s))
     if proof is None:
         return None
     with store.writing() as writing:
         for receipt_id in unclean:
             own_proof = proof if receipt_id in own else Proof(proof.at, rewritten=True)
             writing.erasure_log.set_proof(receipt_id, own_proof)
-        writing.erasure_log.set_rewritten()
+        writing.erasure_log.set_rewritten(mark)
     return proof
 
 

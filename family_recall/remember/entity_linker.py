@@ -89,7 +89,7 @@ class EntityLinker:
         """
         no = self._writing.household.person_no(person.person_id)
         resident = _Resident.of(no, person)
-        self._names.clear()
+        self._names.clear()  # who has which alias may have changed
         for entity, name, is_linked in self._writing.entities.called(resident.aliases, no):
             partition = partition_of(entity)
             space_id = self._writing.household.space_of(partition)
@@ -98,6 +98,28 @@ class EntityLinker:
                 self._writing.entities.rename(entity, person.name, no, resident.aliases)
                 self._names.pop(partition, None)
                 self._link_earlier_memories(entity, partition, space_id, resident.aliases)
+        self.link_earlier(person)
+
+    def link_earlier(self, person: Person) -> None:
+        """Make a person an entity wherever they may enter and an earlier memory mentions them."""
+        no = self._writing.household.person_no(person.person_id)
+        entered = {entry.space_id for entry in self._writing.household.access(person.person_id)}
+        for partition in self._writing.household.every_partition():
+            if partition.space_id not in entered:
+                continue
+            known = self._names_of(partition.no, partition.space_id).known
+            for alias in _Resident.of(no, person).aliases:
+                resident = known.get(alias)
+                if (
+                    isinstance(resident, _Resident)
+                    and resident.no == no
+                    and any(
+                        alias in self._names_in(text, partition.no, partition.space_id)
+                        for _, text in self._writing.words.with_phrase(partition.no, alias)
+                    )
+                ):
+                    self.entity(partition.no, partition.space_id, alias)
+                    break
 
     def entity(self, partition: int, space_id: str, name: str) -> int:
         """Find or create the entity of a name in a partition."""

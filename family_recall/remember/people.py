@@ -30,6 +30,8 @@ def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None
         writing.vectors.remove(memories)
     if before != person:
         linker.rename(person)
+    if before is not None and not {before.name, *before.aliases} <= {person.name, *person.aliases}:
+        writing.erasure_log.set_rewrite_due()
 
 
 def remove(

@@ -78,7 +78,7 @@ class ErasureLog:
 
     def is_unclean(self) -> bool:
         """Return whether anything is left to be cleaned from the file."""
-        return self.rewrite_due() or bool(self.not_cleaned())
+        return self.rewrite_due() is not None or bool(self.not_cleaned())
 
     def set_proof(self, receipt_id: str, proof: Proof) -> None:
         """Record how the bytes of what a receipt lists were cleaned from the file."""
@@ -88,18 +88,23 @@ class ErasureLog:
             (json.dumps(proof.to_json()), receipt_id),
         )
 
-    def rewrite_due(self) -> bool:
-        """Return whether the file has to be rewritten for what has no receipt any more."""
-        row = sql.row(self.connection, "SELECT 1 FROM info WHERE key = ?", (_REWRITE,))
-        return row is not None
+    def rewrite_due(self) -> str | None:
+        """Return a mark if the file has to be rewritten for what was removed without a receipt."""
+        row = sql.row(self.connection, "SELECT value FROM info WHERE key = ?", (_REWRITE,))
+        return None if row is None else str(row[0])
 
     def set_rewrite_due(self) -> None:
-        """Record that the file has to be rewritten: nobody knows what bytes are left in it."""
-        self.connection.execute("INSERT OR IGNORE INTO main.info VALUES(?, '1')", (_REWRITE,))
+        """Record that the file has to be rewritten: something was removed without a receipt."""
+        self.connection.execute(
+            "INSERT INTO main.info VALUES(?, '1') ON CONFLICT DO UPDATE SET value = value + 1",
+            (_REWRITE,),
+        )
 
-    def set_rewritten(self) -> None:
-        """Record that the file was rewritten."""
-        self.connection.execute("DELETE FROM main.info WHERE key = ?", (_REWRITE,))
+    def set_rewritten(self, mark: str | None) -> None:
+        """Record that the file was rewritten since it was due with this mark."""
+        self.connection.execute(
+            "DELETE FROM main.info WHERE key = ? AND value = ?", (_REWRITE, mark)
+        )
 
     def move_to_trash(
         self, receipt_id: str, until_s: float, rows: dict[str, list[dict[str, Any]]]

@@ -176,34 +176,34 @@ class Store:
                 connection, destination, key, overwrite=overwrite, progress=progress
             )
 
-    def clean(self, runs: Words64, at: str, *, rewrite: bool) -> Proof | None:
+    def clean(self, runs: Words64, at: str) -> Proof | None:
         """Remove every byte of what was erased from the file and its log.
 
-        The log is written back and cut off. The file is rewritten if that is asked for, if some
-        ``runs`` of erased bytes are left that nothing stored accounts for, or if anything is left
-        on its unused pages.
+        The file is rewritten from its rows: SQLite overwrites a deleted row, but not the copies of
+        it that rows moved between pages leave in their gaps. The log is cut off.
 
         Args:
             runs: What to look for, from :mod:`family_recall.store.erase.byte_search`.
             at: When, for the proof.
-            rewrite: Whether to rewrite the file without a search before.
 
         Returns:
-            How it was cleaned, and what a search then found; None where a reader still needs
-            earlier pages.
+            What a search then found; None where a reader still needs earlier pages.
         """
         if not self.empty_log():
             return None
-        if rewrite:
-            self._connections.compact()
-            if not self.empty_log():
-                return None
+        self._connections.compact()
+        if not self.empty_log():
+            return None
         encrypted = self._connections.key is not None
         with self._connections.writing_nothing() as connection:
             found = byte_search.search(connection, self.path, runs, decrypted=encrypted)
-        if (found.leftover or found.free_pages) and not rewrite:
-            return self.clean(runs, at, rewrite=True)
-        return Proof(at, rewrite, found.sought > 0, found.bytes_read, found.leftover)
+        return Proof(
+            at,
+            rewritten=True,
+            searched=found.sought > 0,
+            bytes_read=found.bytes_read,
+            leftover_runs=found.leftover,
+        )
 
     def empty_log(self) -> bool:
         """Write the log back into the file and empty it; False where a reader needs it."""

@@ -146,11 +146,11 @@ class RemovalPlan(Record, frozen=True):
 class Proof(Record, frozen=True):
     """How forgotten bytes were removed from the file, and the result of a search for them.
 
-    ``rewritten`` is whether the file was rewritten from its remaining content. ``searched`` is
-    whether every run of 8 bytes of the forgotten texts and words, and some of the vectors, were
-    searched for in ``bytes_read`` bytes of the file and its log. ``leftover_runs`` counts runs
-    that were found and that no stored value contains. If it was not searched, the text was gone
-    already, and the file was rewritten.
+    ``rewritten`` is whether the file was rewritten from its remaining rows, which leaves nothing of
+    others; in receipts of today it always is. ``searched`` is whether every run of 8 bytes of the
+    forgotten texts and words, and some of the vectors, were then searched for in ``bytes_read``
+    bytes of the file and its log; not if the text was gone already. ``leftover_runs`` counts runs
+    that were found and that no stored value contains.
     """
 
     at: str

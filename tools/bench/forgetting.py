@@ -1,7 +1,7 @@
 """Measure what forgetting takes, and verifying it, in a household of some size.
 
-Memories are forgotten one by one, then many at once, then one by one with the file rewritten and
-with every index rewritten. Figures are milliseconds of processor time, the median where there are
+Memories are forgotten one by one, then many at once, then one by one with every index rewritten.
+Figures are milliseconds of processor time, the median where there are
 several. Vectors are a fake encoder's.
 
 Examples:
@@ -12,7 +12,6 @@ Examples:
 from __future__ import annotations
 
 import argparse
-import functools
 import itertools
 import os
 import random
@@ -22,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
@@ -30,7 +28,6 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 from family_recall import FamilyRecall, Grant, Receipt
 from family_recall.apps.evaluation import synthetic
 from family_recall.store import word_index
-from family_recall.store.store import Store
 from tools.bench.data import FakeEncoder
 from tools.common import parser_of, write_json
 
@@ -82,13 +79,7 @@ def measure(path: Path, n: int) -> dict[str, float]:
         figures["verify_with_text_ms"] = _ms(lambda: home.erasure.verify(receipt, texts))
         with mock.patch.object(word_index, "stale_separators", return_value=1):
             figures["forget_1_rewriting_indexes_ms"] = singly()
-        with mock.patch.object(Store, "clean", functools.partialmethod(_rewriting, Store.clean)):
-            figures["forget_1_rewriting_file_ms"] = singly()
     return figures
-
-
-def _rewriting(store: Store, clean: Callable[..., Any], *args: Any, **_: Any) -> Any:
-    return clean(store, *args, rewrite=True)
 
 
 def _ms(call: Callable[[], object]) -> float:

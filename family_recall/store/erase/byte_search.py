@@ -37,18 +37,20 @@ _LARGEST_PAGE = 65_536  # written as 1
 _MOST_VECTOR_RUNS = 50_000
 _FEWEST_VALUES = 3  # distinct bytes of a run: rows of spaces or zeros are in every file
 _TEXTS = {
-    "memory": "doc_id, text, title, summary, author, session_id, source, url, section, labels,"
-    " fact_key, fact_value, event_type, occurred_at, header",
+    "memory": "doc_id, text, title, summary, kind, category, author, session_id, source, url,"
+    " section, labels, band, fact_key, fact_value, event_type, occurred_at, header",
     "person": "person_id, name, aliases",
-    "space": "space_id, name",
+    "space": "space_id, kind, name",
     "info": "key, value",
     "relation": "relation, stated",
     "identifier": "value",
+    "entity": "name",
+    "alias": "alias",
     "sqlite_master": "sql",
     "receipt": "record",
     "trash": "record",
 }
-"""Stored texts by table; an erased run that they contain proves nothing."""
+"""Stored texts by table, in the order of its columns; an erased run in them proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +206,11 @@ def _joined(values: Iterable[bytes]) -> Iterator[bytes]:
 
 def _texts(connection: apsw.Connection) -> Iterator[bytes]:
     for table, columns in _TEXTS.items():
+        # Without a separator, as in the file: a run may begin in one column and end in the next.
         # As bytes, since a damaged text may not be UTF-8.
-        casts = ", ".join(f"CAST({column} AS BLOB)" for column in columns.split(","))
-        for row in connection.execute(f"SELECT {casts} FROM main.{table}"):
-            yield b"\0".join(filter(None, row))
+        joined = f"CAST(concat({columns}) AS BLOB)"
+        for (row,) in connection.execute(f"SELECT {joined} FROM main.{table}"):
+            yield row
     for _, stem in terms(connection):
         yield stem
 

@@ -28,7 +28,10 @@ REFERENCES: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """All columns that hold a memory's row id."""
 
-_SOURCES = "doc_id, title, text, summary, fact_value, url, section, source"
+_SOURCES = (
+    "doc_id, title, text, summary, author, session_id, labels, fact_key, fact_value, event_type,"
+    " url, section, source, header"
+)
 _IDS = "(SELECT value FROM json_each(?1))"
 
 
@@ -50,6 +53,16 @@ class Erased:
     relations: list[dict[str, Any]] = field(default_factory=list)
 
 
+def clear_copies(writing: WriteTransaction) -> None:
+    """Delete copies of erased values: SQLite's samples and, if much was removed, word indexes.
+
+    ``PRAGMA optimize`` takes new samples.
+    """
+    if sql.row(writing.connection, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"):
+        writing.connection.execute("DELETE FROM sqlite_stat4")
+    writing.words.rewrite_if_stale()
+
+
 class Eraser:
     """Erases memories of one file, inside one write transaction."""
 
@@ -69,6 +82,7 @@ class Eraser:
         if not ids:
             return erased
         rows = self._rows(f"SELECT {_SOURCES} FROM memory WHERE id IN {_IDS}", ids)
+        rows += self._rows(f"SELECT value FROM identifier WHERE memory IN {_IDS}", ids)
         erased.texts = [text for texts in rows for text in texts if text]
         erased.vectors = self._vectors.bytes_of(ids)
         mentioned = self._rows(f"SELECT DISTINCT entity FROM mention WHERE memory IN {_IDS}", ids)
@@ -91,18 +105,8 @@ class Eraser:
         self._rows(f"DELETE FROM memory WHERE id IN {_IDS}", ids)
         self._set_contexts(self._contexts(followers))
         self._words.add(followers)
-        self.clear_copies()
         erased.stems = self._words.unused(stems)
         return erased
-
-    def clear_copies(self) -> None:
-        """Delete copies of erased values: SQLite's samples and, if much was removed, word indexes.
-
-        ``PRAGMA optimize`` takes new samples.
-        """
-        if sql.row(self._connection, "SELECT 1 FROM sqlite_master WHERE name = 'sqlite_stat4'"):
-            self._connection.execute("DELETE FROM sqlite_stat4")
-        self._words.rewrite_if_stale()
 
     def raw_rows(self, ids: Sequence[int]) -> list[dict[str, Any]]:
         """Return whole rows of memories by column, for :meth:`restore`."""
