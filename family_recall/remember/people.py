@@ -30,7 +30,7 @@ def put(writing: WriteTransaction, linker: EntityLinker, person: Person) -> None
         writing.vectors.remove(memories)
     if before != person:
         linker.rename(person)
-    if before is not None and not {before.name, *before.aliases} <= {person.name, *person.aliases}:
+    if before is not None and (before.name != person.name or {*before.aliases} - {*person.aliases}):
         writing.erasure_log.set_rewrite_due()
 
 

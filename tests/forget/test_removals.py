@@ -20,6 +20,7 @@ TAKEN_BACK = Relation("Priya", "knows", NAME, HOME)
 def strew(path: Path) -> None:
     """Leave a name in unused bytes, as rows that move between pages do."""
     with contextlib.closing(apsw.Connection(str(path))) as connection:
+        connection.set_busy_timeout(10_000)  # the log may be written meanwhile
         connection.execute("PRAGMA secure_delete = OFF")
         connection.execute("CREATE TABLE scrap(name TEXT)")
         connection.executemany("INSERT INTO scrap VALUES(?)", [(NAME + " " * 3000,)] * 50)

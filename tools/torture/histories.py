@@ -172,8 +172,11 @@ def _remember_again(history: History, home: FamilyRecall) -> None:
 
 @_step(OTHER)
 def _correct(history: History, home: FamilyRecall) -> None:
-    change: dict[str, Any] = history.chance.choice(({"text": history.text()}, {"author": history.name()},
-                                    {"band": "red"}, {"title": history.word()}))  # fmt: skip
+    changes: list[dict[str, Any]] = [
+        {"text": history.text()}, {"author": history.name()},
+        {"band": "red"}, {"title": history.word()},
+    ]  # fmt: skip
+    change = history.chance.choice(changes)
     home.correct(history.doc_ids()[0], person_id="mira", **change)
 
 
