@@ -140,10 +140,13 @@ def _make(tally: Tally, surface: str, call: Call, number: int) -> None:
     tally.ended[surface, ended] += 1
 
 
+_CALLS_ON = ("checked_arguments", "_run")  # functions of the library that call what was called
+
+
 def _is_of_the_call(error: TypeError) -> bool:
     """Whether Python refused the arguments before a line of the library ran."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return "family_recall" not in Path(last.filename).parts or last.name == "checked_arguments"
+    return "family_recall" not in Path(last.filename).parts or last.name in _CALLS_ON
 
 
 def _find(tally: Tally, surface: str, call: str, error: str, number: int) -> None:

@@ -61,7 +61,7 @@ RECORDS: Mapping[str, str] = {
 }
 """Tables that grow with the memories; only the doctor reads all of them."""
 
-_MAY_DANGLE = ("space", "partition", "redacted_view", "memory")  # kept with broken references
+_MAY_DANGLE = ("space", "redacted_view", "memory")  # kept with broken references
 _LISTED = 5  # rows of a table in a message
 _Row = Mapping[str, Any]
 
@@ -218,6 +218,12 @@ def _dangling(connection: apsw.Connection, table: str) -> Iterator[Damage]:
         (table,),
     ):
         columns = tuple(names.split(","))
+        if table == "partition":  # kept without its space, unless its memories name another
+            query = f"SELECT {STAND_INS[table]['space']} FROM main.partition WHERE rowid = ?"
+            space = sql.row(connection, query, (rowid,))
+            if sql.row(connection, "SELECT 1 FROM main.space WHERE no = ?", space):
+                yield Damage(rowid, str(rowid), columns, {"space": space[0]})
+            continue
         stand_ins = dict.fromkeys(columns) if nullable.issuperset(columns) else None
         yield Damage(rowid, str(rowid), columns, stand_ins)
 

@@ -34,6 +34,7 @@ def test_a_damaged_file_meets_clear_errors_and_is_repaired(number: int) -> None:
         ("vectors_2", "vector", "0.5"),
         ("audit_memory", "rank", "0.5"),
         ("alias", "partition", "7"),
+        ("partition", "space", "-5"),
         ("entity", "id", "0"),
     ],
 )
