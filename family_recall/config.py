@@ -95,7 +95,9 @@ class RecallConfig:
         default_factory=stages.assumed_cost_ms
     )
     assumed_pair_tokens: int = 60  # of a question and a memory, to plan how many pairs are read
-    usual_top_k: int = 12  # results that are returned however short the budget
+    # Results that are returned however short the budget; of texts that have some 200,000 characters
+    # together, those alone that there is time for, and at least one.
+    usual_top_k: int = 12
     fewest_candidates: int = 24  # that features are computed for however short the budget
     longest_budget_ms: float = 600_000.0
     warm_up_ms: float = 1_000.0  # of `warmup`, to learn what stages cost …

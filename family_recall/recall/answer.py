@@ -26,6 +26,7 @@ from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
 from family_recall.store.memories import MemoryRow
 from family_recall.store.memory_queries import Rows
+from family_recall.store.passages import MOST_CHARS
 from family_recall.store.scope_sql import among
 from family_recall.store.words import find_stems
 from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result
@@ -158,7 +159,7 @@ def _results(
             trace.skip("answer", "stopped", f"no time for more than {done} results", n - done)
             break
         best, successor = passages.get(memory.id), ranking.superseded_by.get(row)
-        words = functools.partial(find_stems, memory.text, stems)
+        words = functools.partial(find_stems, memory.text[:MOST_CHARS], stems)
         result = Result(
             rank=done + 1,
             doc_id=memory.doc_id,

@@ -25,6 +25,7 @@ _HEADINGS: Mapping[Status, str] = {
 }
 _PRINTED_CHARS = 100
 _SPOKEN_RESULTS = 3
+_MOST_QUOTED = 65_536  # characters of a text without a passage, before they are shortened
 
 
 class Contribution(msgspec.Struct, frozen=True, array_like=True):
@@ -173,11 +174,11 @@ class Result(Record, frozen=True):
     def excerpt(self, max_chars: int) -> str:
         """Return the part of the text to quote, marked ``…`` where text is left out.
 
-        The whole text if it fits or has no ``passage``; otherwise the passage, or its end from
-        the closest sentence on. The caller shortens what is longer than ``max_chars``.
+        The whole text if it fits; its beginning if it has no ``passage``; otherwise the passage, or
+        its end from the closest sentence on. The caller shortens what is longer than ``max_chars``.
         """
         if self.passage is None or len(self.text) <= max_chars:
-            return self.text
+            return self.text[: max(max_chars + 1, _MOST_QUOTED)]
         start, end = self.passage
         if self.sentence is not None and end - start + 2 * len(ELLIPSIS) > max_chars:
             start = self.sentence[0]

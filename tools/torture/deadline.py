@@ -155,8 +155,9 @@ class Asked:
         """Return what is wrong with the answer; None where nothing is."""
         if self.answer is None:
             return None
-        if self.waited and self.late_ms > 2.0 * LATE_MS and not self.answer.degraded:
-            return f"{self.late_ms:.0f} ms late, and does not say so"
+        late_ms = self.answer.used_time_ms - self.ctx.time_budget_ms
+        if self.waited and late_ms > 2.0 * LATE_MS and not self.answer.degraded:
+            return f"{late_ms:.0f} ms late, and does not say so"
         return fault_of(self.answer)
 
 
