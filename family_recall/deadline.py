@@ -88,12 +88,13 @@ class Alarm:
         """Start the block."""
         if self._thread is not None:
             self._thread.add(self._reference, self.at_s)
-        self._outer = _current.set(self)
+        self._outer = _current.get()  # a token would hold this alarm for as long as it lives
+        _current.set(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """End the block: afterwards no stop is called, and none is running."""
-        _current.reset(self._outer)
+        _current.set(self._outer)
         if self._thread is not None:
             with self._thread.lock:
                 self._thread.running.discard(self._reference)
@@ -158,14 +159,14 @@ class _AlarmThread:
                 self._is_ending = False
                 self._thread = Thread(self._run, "family_recall-alarm")
             elif at_s < self._wakes_at_s:  # waking it is expensive
-                self._changed.notify()
+                self._changed.notify_all()
 
     def end(self) -> None:
         """End the thread when no block is running."""
         with self.lock:
             thread, is_idle = self._thread, not self.running
             self._is_ending = True
-            self._changed.notify()
+            self._changed.notify_all()  # an interrupted start may have left a second thread
         if thread is not None and is_idle:
             thread.join()
 
