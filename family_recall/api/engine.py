@@ -10,7 +10,7 @@ import os
 import time
 import weakref
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 from family_recall.access import policy
 from family_recall.access.policy import ScopeSource
@@ -20,7 +20,7 @@ from family_recall.api.trace_hook import TraceHook
 from family_recall.config import RecallConfig
 from family_recall.deadline import Clock, end_alarms
 from family_recall.encoders.loader import Models
-from family_recall.errors import ClosedError, FamilyRecallError
+from family_recall.errors import ClosedError, FamilyRecallError, StoreError
 from family_recall.forget import Forgetter, clean
 from family_recall.learn import Learner
 from family_recall.recall import Broker
@@ -37,6 +37,7 @@ Embed = Literal["now", "later"]
 SWEEP_EVERY_S = 3600.0
 """Longest time that expired memories wait to be erased while a household is open."""
 
+_T = TypeVar("_T")
 _WORKERS = 4  # threads of our own, so that recalls do not starve the host's thread pool
 _WRITERS = 1  # a file has one writer at a time
 
@@ -143,11 +144,36 @@ class Engine:
     def apply_retention(self) -> bool:
         """Apply the retention rules; False if that fails."""
         try:
-            self.forgetter.apply_retention(self.wall_clock())
+            self.forget_expired(self.wall_clock())
         except FamilyRecallError as error:  # expired memories stay hidden meanwhile
             logger.warning("expired memories wait to be erased: %s", error)
             return False
         return True
+
+    def despite_damage(self, call: Callable[[], _T]) -> _T:
+        """Run a call. If damage in the file stops it, repair that, and run it again.
+
+        As ``doctor --repair`` does: unreadable values are replaced or deleted; if that is not
+        enough, all that is derived from texts is rebuilt. The log says so.
+        """
+        for repair in (self.store.reset_unreadable, self._rebuild):
+            try:
+                return call()
+            except StoreError as error:
+                if type(error) is not StoreError or isinstance(error.__cause__, OSError | None):
+                    raise
+                if repaired := repair():
+                    logger.warning("%s was damaged: %s", self.store.path, "; ".join(repaired))
+        return call()
+
+    def _rebuild(self) -> list[str]:
+        with self.store.writing() as writing:
+            self.indexer.rebuild(writing)
+        return ["words, entities, edges and vectors were rebuilt from the texts"]
+
+    def forget_expired(self, now_s: float) -> Receipt | None:
+        """Forget what the retention rules say; None if that is nothing."""
+        return self.despite_damage(lambda: self.forgetter.apply_retention(now_s))
 
     def sweep(self) -> None:
         """Apply the retention rules, and schedule the next sweep."""
@@ -174,7 +200,7 @@ class Engine:
         """Forget now; if bytes remain to be cleaned, the next answer's background does that."""
         self.models.questions.clear()  # a question may repeat a forgotten text
         wall_s = self.wall_clock()
-        receipt = forget(wall_s)
+        receipt = self.despite_damage(lambda: forget(wall_s))
         if receipt.proof is None and receipt.undo_until is None:
             self.sweep_after_s = wall_s
         return receipt

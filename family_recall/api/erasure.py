@@ -30,7 +30,10 @@ class Erasure(Part):
         Raises:
             InvalidRequestError: If the trash has nothing under that receipt for this person.
         """
-        n = self._engine.forgetter.undo(receipt_id, person_id, wall_s=self._engine.wall_clock())
+        wall_s, forgetter = self._engine.wall_clock(), self._engine.forgetter
+        n = self._engine.despite_damage(
+            lambda: forgetter.undo(receipt_id, person_id, wall_s=wall_s)
+        )
         if embed == "now":
             self._engine.embed_pending()
         return n
@@ -107,4 +110,4 @@ class Erasure(Part):
         now_s = self._engine.wall_clock() if now_s is None else now_s
         if dry_run:
             return self._engine.forgetter.plan_retention(now_s)
-        return self._engine.forgetter.apply_retention(now_s)
+        return self._engine.forget_expired(now_s)

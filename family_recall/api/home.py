@@ -522,7 +522,8 @@ class FamilyRecall:
             again = dataclasses.replace(ctx, profile="default", now=asked.now)
             explanation = self.explain(asked.query_text, doc_id, again)
             outranked = (explanation.rank, explanation.contributions)
-        return self._engine.learner.record(
+        record = functools.partial(
+            self._engine.learner.record,
             asked,
             doc_id,
             outranked,
@@ -531,6 +532,7 @@ class FamilyRecall:
             weight=weight,
             wall_s=self._engine.wall_clock(),
         )
+        return self._engine.despite_damage(record)
 
     def correct(
         self,

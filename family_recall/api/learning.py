@@ -16,10 +16,14 @@ class LearnedWeights(Part):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self._engine.store.reading() as tables:
-            log = tables.feedback
-            people = log.people() if person_id is None else [person_id]
-            return [learning_of(log, who) for who in people]
+
+        def read() -> list[Learning]:
+            with self._engine.store.reading() as tables:
+                log = tables.feedback
+                people = log.people() if person_id is None else [person_id]
+                return [learning_of(log, who) for who in people]
+
+        return self._engine.despite_damage(read)
 
     def undo(self, last: int = 1, *, person_id: str | None = None) -> int:
         """Delete the last entries of feedback, of one person or of all; return how many.
@@ -32,10 +36,15 @@ class LearnedWeights(Part):
         """
         if last < 1:
             raise InvalidRequestError(f"last must be 1 or more, got {last}")
-        with self._engine.store.writing() as writing:
-            n = writing.feedback.undo(last, person_id)
-            if n:
-                writing.erasure_log.set_rewrite_due()
+
+        def delete() -> int:
+            with self._engine.store.writing() as writing:
+                n = writing.feedback.undo(last, person_id)
+                if n:
+                    writing.erasure_log.set_rewrite_due()
+                return n
+
+        n = self._engine.despite_damage(delete)
         self._engine.clean()
         return n
 
@@ -45,7 +54,11 @@ class LearnedWeights(Part):
         Raises:
             UnknownPersonError: If there is no such person.
         """
-        with self._engine.store.writing() as writing:
-            writing.feedback.reset(person_id)
-            writing.erasure_log.set_rewrite_due()
+
+        def delete() -> None:
+            with self._engine.store.writing() as writing:
+                writing.feedback.reset(person_id)
+                writing.erasure_log.set_rewrite_due()
+
+        self._engine.despite_damage(delete)
         self._engine.clean()

@@ -134,7 +134,10 @@ class Maintenance(Part):
             InvalidRequestError: If the path exists and ``overwrite`` is false.
             StoreError: If the copy cannot be written or is damaged; it is then removed.
         """
-        return self._engine.store.back_up(Path(path), overwrite=overwrite, progress=progress)
+        store = self._engine.store
+        return self._engine.despite_damage(
+            lambda: store.back_up(Path(path), overwrite=overwrite, progress=progress)
+        )
 
     def export_to(
         self,
@@ -165,14 +168,16 @@ class Maintenance(Part):
             InvalidRequestError: If the path exists and ``overwrite`` is false.
             StoreError: If it cannot be written, or a memory is damaged.
         """
-        return export.export(
-            self._engine.store,
-            Path(path),
-            feedback=feedback,
-            log=log,
-            overwrite=overwrite,
-            skip_damaged=skip_damaged,
-            progress=progress,
+        return self._engine.despite_damage(
+            lambda: export.export(
+                self._engine.store,
+                Path(path),
+                feedback=feedback,
+                log=log,
+                overwrite=overwrite,
+                skip_damaged=skip_damaged,
+                progress=progress,
+            )
         )
 
     def import_from(
@@ -244,8 +249,12 @@ class Maintenance(Part):
 
     def rebuild(self, *, progress: CountCallback | None = None) -> None:
         """Derive words, mentions, edges and vectors again from the texts."""
-        with self._engine.store.writing() as writing:
-            self._engine.indexer.rebuild(writing)
+
+        def derive() -> None:
+            with self._engine.store.writing() as writing:
+                self._engine.indexer.rebuild(writing)
+
+        self._engine.despite_damage(derive)
         self._engine.integrity.check_soon()
         self._engine.embed_pending(progress)
 

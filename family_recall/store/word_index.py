@@ -173,7 +173,12 @@ def create(connection: apsw.Connection, shard: int) -> None:
 
 def drop(connection: apsw.Connection, shard: int) -> None:
     """Delete a shard's words and their counts."""
-    connection.execute(f"DROP TABLE IF EXISTS {words_table(shard)}")
+    name = words_table(shard)
+    try:
+        connection.execute(f"DROP TABLE IF EXISTS {name}")
+    except apsw.SQLError:  # FTS5 opens no index whose version is damaged
+        connection.execute(f"INSERT OR REPLACE INTO {name}_config(k, v) VALUES('version', 4)")
+        connection.execute(f"DROP TABLE {name}")
     connection.execute("DELETE FROM word_count WHERE shard = ?", (shard,))
 
 
@@ -216,7 +221,10 @@ def stale_separators(connection: apsw.Connection, shard: int) -> int:
         separators = sql.rows(
             connection, f"SELECT substr(term, 2) FROM {name}_idx WHERE length(term) > 1"
         )
-        return sum(not _begins_a_word(connection, bytes(separator)) for (separator,) in separators)
+        return sum(
+            not isinstance(separator, bytes) or not _begins_a_word(connection, separator)
+            for (separator,) in separators
+        )
 
 
 def rewrite_if_stale(connection: apsw.Connection) -> None:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,7 +32,7 @@ import apsw
 from family_recall import Grant, Hidden, Person, RecallContext, Relation, Space
 from family_recall.api import FamilyRecall
 from family_recall.apps.cli.doctor import examine
-from family_recall.errors import FamilyRecallError
+from family_recall.errors import FamilyRecallError, StoreError
 from family_recall.store.file.schema import SCHEMA
 from tools.common import parser_of, write_json
 from tools.torture.household import HOME, add_family, note, open_home
@@ -53,6 +53,12 @@ DERIVED = (
     "audit_memory",
 )  # fmt: skip
 """Tables that are made from others, or log; :mod:`damage` names those of settings and records."""
+UNSTOPPED = frozenset((
+    "recall", "forget", "forget with undo", "apply rules", "learned", "unlearn", "unlearn all",
+    "backup", "export", "export what is sound", "rebuild", "reset", "close",
+))  # fmt: skip
+"""Calls that no damage to what is derived stops; as doctor --repair does, they replace it."""
+PRIMARY = ("memory", "person", "space", "access", "guardian", "partition", "redacted_view", "info")
 _ABSENT = frozenset(("models", "onnxruntime"))  # checks of the doctor that are about models
 _NO_MODELS = Path("a folder that is not there")
 _LAST_YEAR = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
@@ -142,13 +148,15 @@ class Tally:
     ended: Counter[str] = field(default_factory=Counter)
     findings: list[dict[str, str]] = field(default_factory=list)
 
-    def call(self, what: str, call: Callable[[], object]) -> None:
-        """Make a call, and count how it ended."""
+    def call(self, what: str, call: Callable[[], object], *, unstopped: bool = False) -> None:
+        """Make a call, and count how it ended; no damage may stop one that is ``unstopped``."""
         try:
             call()
             self.ended["accepted"] += 1
         except FamilyRecallError as error:
             self.ended[type(error).__name__] += 1
+            if unstopped and type(error) is StoreError:
+                self.find(what, traceback.format_exc(limit=-7))
         except Exception as error:  # noqa: BLE001  what is searched for
             self.ended[type(error).__name__] += 1
             self.find(what, traceback.format_exc(limit=-7))
@@ -187,13 +195,13 @@ def damage_once(tally: Tally, seed: int, number: int) -> None:
 
 def work_and_repair(tally: Tally, path: Path, chance: random.Random, what: str) -> None:
     """Call everything on a damaged file, repair it, and call everything again."""
-    _call_all(tally, path, chance, what)
+    call_all(tally, path, chance, what)
     report = examine(path, models=_NO_MODELS, repair=True)
     wrong = [check for check in report.checks if not check.ok and check.name not in _ABSENT]
     if wrong:
         tally.find(f"{what}: doctor --repair", str(wrong))
     before = tally.ended.copy()
-    _call_all(tally, path, chance, f"{what}: after the repair")
+    call_all(tally, path, chance, f"{what}: after the repair")
     if (tally.ended - before)["StoreError"]:
         tally.find(f"{what}: after the repair", str(tally.ended - before))
 
@@ -230,13 +238,18 @@ def household() -> bytes:
         return path.read_bytes()
 
 
+def tables_of(path: Path) -> list[str]:
+    """List the tables of a file, without virtual ones."""
+    with contextlib.closing(apsw.Connection(str(path))) as connection:
+        return [name for (name,) in connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+            " AND sql NOT LIKE 'CREATE VIRTUAL %' ORDER BY name"
+        )]  # fmt: skip
+
+
 def _damage(path: Path, chance: random.Random) -> str:
     """Put values into the file; return what was done."""
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
-        names = [name for (name,) in connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-            " AND sql NOT LIKE 'CREATE VIRTUAL %'"
-        )]  # fmt: skip
+    names = tables_of(path)
     kinds: dict[str, list[str]] = {}
     for name in names:
         kinds.setdefault(name.translate({ord(digit): "#" for digit in "0123456789"}), []).append(
@@ -251,8 +264,10 @@ def _damage(path: Path, chance: random.Random) -> str:
     return f"{table}.{column} = {', '.join(values)[:300]}"
 
 
-def _call_all(tally: Tally, path: Path, chance: random.Random, what: str) -> None:
-    """Open the file and make every call, in an order by chance."""
+def call_all(
+    tally: Tally, path: Path, chance: random.Random, what: str, only: Collection[str] = ()
+) -> None:
+    """Open the file and make every call, or some, in an order by chance; ``what`` is damaged."""
     try:
         home = open_home(path, create=False)
     except FamilyRecallError as error:
@@ -261,11 +276,12 @@ def _call_all(tally: Tally, path: Path, chance: random.Random, what: str) -> Non
     except Exception:  # noqa: BLE001  what is searched for
         tally.find(f"{what}: opening", traceback.format_exc(limit=-7))
         return
-    calls = list(calls_of(home, path).items())
+    is_derived = what.partition(".")[0].split()[-1] not in PRIMARY
+    calls = [call for call in calls_of(home, path).items() if not only or call[0] in only]
     chance.shuffle(calls)
     for name, call in calls:
-        tally.call(f"{what}: {name}", call)
-    tally.call(f"{what}: close", home.close)
+        tally.call(f"{what}: {name}", call, unstopped=is_derived and name in UNSTOPPED)
+    tally.call(f"{what}: close", home.close, unstopped=is_derived)
 
 
 def calls_of(home: FamilyRecall, path: Path) -> Mapping[str, Callable[[], object]]:

@@ -189,7 +189,12 @@ class Connections:
     def compact(self) -> None:
         """Rewrite the file without free space."""
         with self._writer_alone():
-            self._writer.execute("VACUUM")
+            for damaged in self.unreadable:  # VACUUM takes their views for tables
+                self._writer.execute(f"DROP VIEW temp.{damaged.table}")
+            try:
+                self._writer.execute("VACUUM")
+            finally:
+                damage.hide(self._writer, self.unreadable)
 
     def reset_unreadable(self) -> list[str]:
         """Replace unreadable values by their stand-ins; return descriptions of them."""

@@ -61,6 +61,19 @@ RECORDS: Mapping[str, str] = {
 }
 """Tables that grow with the memories; only the doctor reads all of them."""
 
+DERIVED: Mapping[str, str] = {
+    "alias": "other names",
+    "audit_memory": "memories in the audit log",
+    "edge": "edges",
+    "embedding": "vectors of words",
+    "identifier": "identifiers",
+    "mention": "mentions",
+    "mentioned_time": "times",
+    "word_count": "counts of words",
+}
+"""Tables from which a row goes if a value has another type than its column; rebuild makes most of
+them again."""
+
 _MAY_DANGLE = ("space", "redacted_view", "memory")  # kept with broken references
 _LISTED = 5  # rows of a table in a message
 _Row = Mapping[str, Any]
@@ -156,7 +169,21 @@ def repair(connection: apsw.Connection) -> list[str]:
                 f"UPDATE OR IGNORE {table.table} SET {changes} WHERE rowid = ?",
                 (*damage.stand_ins.values(), damage.rowid),
             )
-    return [table.description for table in damaged]
+    return [table.description for table in damaged] + _delete_mistyped(connection)
+
+
+def _delete_mistyped(connection: apsw.Connection) -> list[str]:
+    """Delete rows of derived tables with a value of the wrong type; describe them."""
+    described = []
+    for table, what in DERIVED.items():
+        wrong = " OR ".join(
+            f"typeof({name}) NOT IN ('{kind.lower()}', 'null')"
+            for name, kind in sql.columns(connection, table).items()
+        )
+        connection.execute(f"DELETE FROM main.{table} WHERE {wrong}")
+        if n := connection.changes():
+            described.append(f"{n:,} {what} cannot be read")
+    return described
 
 
 def is_sound(connection: apsw.Connection, table: str | None = None) -> bool:
