@@ -720,7 +720,9 @@ class FamilyRecall:
 
     def _answer(self, request: RecallRequest, asked_at_s: float | None = None) -> Answer:
         """Answer a question; its budget counts from ``asked_at_s``, or from now."""
-        answer = self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
+        answer = self._engine.despite_damage(
+            lambda: self._engine.broker.recall(request, *self._moment(request.ctx), asked_at_s)
+        )
         return self._engine.record("recall", request.ctx, answer)
 
     def _usual_space(self, person_id: str | None) -> str | None:

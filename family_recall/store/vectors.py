@@ -179,6 +179,10 @@ class Vectors:
         )
         number = self.connection.last_insert_rowid()
         model = Model(number, model_id, dim, token_dim, storage, role)
+        if sql.row(
+            self.connection, "SELECT 1 FROM main.sqlite_master WHERE name = ?", (model.table,)
+        ):
+            self._drop_table(model)  # of a model whose own row was lost
         if storage == "vec0":
             self.connection.execute(
                 f"CREATE VIRTUAL TABLE {model.table} USING vec0(id INTEGER PRIMARY KEY,"
@@ -383,7 +387,14 @@ class Vectors:
                 blob.write(bytes(model.dim))
 
     def _drop(self, model: Model) -> None:
-        """Delete a model and its table; of vec0's, what it is made of (see :meth:`_delete`)."""
+        """Delete a model and its table."""
+        self._drop_table(model)
+        self.connection.execute("DELETE FROM embedding WHERE model = ?", (model.no,))
+        self.connection.execute("DELETE FROM main.embedding_model WHERE no = ?", (model.no,))
+        self.connection.execute("UPDATE main.partition SET rewrites = rewrites + 1")
+
+    def _drop_table(self, model: Model) -> None:
+        """Delete a model's table; of vec0's, what it is made of (see :meth:`_delete`)."""
         if model.storage == "plain":
             self.connection.execute(f"DROP TABLE IF EXISTS {model.table}")
         else:
@@ -394,9 +405,6 @@ class Vectors:
             )
             for part in ("_chunks", "_info", "_rowids", "_vector_chunks00"):
                 self.connection.execute(f"DROP TABLE IF EXISTS {model.table}{part}")
-        self.connection.execute("DELETE FROM embedding WHERE model = ?", (model.no,))
-        self.connection.execute("DELETE FROM main.embedding_model WHERE no = ?", (model.no,))
-        self.connection.execute("UPDATE main.partition SET rewrites = rewrites + 1")
 
     def _count_rewrite(self, partitions: Iterable[int]) -> None:
         """Have the copies in memory of these partitions' vectors compared with the file."""
