@@ -101,8 +101,7 @@ def _lines_of_uids(text: str, name: str, limits: Limits) -> dict[str, int]:
 
     A zone whose rule has more than some changes a year takes as long as these are many.
     """
-    n_folded = text.count("\n ") + text.count("\n\t")
-    limits.check_lines(text.count("\n") - n_folded, name)
+    limits.check_lines(text, name, folds=True)
     lines: dict[str, int] = {}
     depth = 0
     is_zone = False

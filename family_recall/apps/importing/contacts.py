@@ -75,6 +75,7 @@ def _lines_of(text: str, name: str, limits: Limits) -> list[tuple[int, str]]:
     """
     if not re.match(r"\s*BEGIN:VCARD", text, re.IGNORECASE):
         raise DatasetError(f"{name}:1: expected BEGIN:VCARD, got {text.lstrip()[:60]!r}")
+    limits.check_lines(text, name, folds=True)
     folded: list[tuple[int, list[str]]] = []
     is_quoted, is_new = False, True
     for line_no, physical in enumerate(text.split("\n"), 1):
@@ -82,7 +83,6 @@ def _lines_of(text: str, name: str, limits: Limits) -> list[tuple[int, str]]:
             is_new = True
             continue
         if is_new or not (physical[0] in " \t" or (is_quoted and folded[-1][1][-1][-1:] == "=")):
-            limits.check_lines(len(folded), name)
             folded.append((line_no, [physical.lstrip(" \t") if is_new else physical]))
             is_quoted = "quoted-printable" in physical.lower()
         elif is_quoted and folded[-1][1][-1][-1:] == "=":

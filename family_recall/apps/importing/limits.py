@@ -18,6 +18,8 @@ _T = TypeVar("_T")
 _POLL_S = 0.05
 _GRACE_S = 2.0  # for a thread to stop; a call into C that takes longer is left behind
 
+_FOLDS = 10
+
 RAISE = "raise the limits (--limits 10, in Python limits=10)"
 
 
@@ -26,8 +28,9 @@ class Limits:
     """What a file may cost to read. A home's own files stay far below; crafted ones do not.
 
     Args:
-        megabytes: Of a text file, a chat in an archive, or one message of a mailbox.
-        lines: Of a chat, calendar, contacts or table, folded ones counted once.
+        megabytes: Of a text file, or a chat in an archive.
+        message_megabytes: Of a message of a mailbox, which is read so far: the text comes first.
+        lines: Of a text; folded ones count once, and may be ten times as many.
         items: Memories and omissions of a file.
         megachars: Millions of characters of all its memories.
         front_matter_chars: Of one note's front matter.
@@ -36,7 +39,8 @@ class Limits:
         seconds_per_megabyte: … and for each megabyte of it.
     """
 
-    megabytes: float = 32
+    megabytes: float = 16
+    message_megabytes: float = 8
     lines: float = 200_000
     items: float = 200_000
     megachars: float = 64
@@ -58,8 +62,11 @@ class Limits:
         """Return how long a file of a size may take."""
         return self.seconds + self.seconds_per_megabyte * n_bytes / 2**20
 
-    def check_lines(self, n: int, name: str) -> None:
-        """Raise for a text of more lines than are read."""
+    def check_lines(self, text: str, name: str, *, folds: bool = False) -> None:
+        """Raise for a text of more lines than are read; those of some formats are folded."""
+        n = text.count("\n")
+        if folds:
+            n = max(n - text.count("\n ") - text.count("\n\t"), n // _FOLDS)
         if n > self.lines:
             raise DatasetError(
                 f"{name}:{int(self.lines) + 1}: expected at most {self.lines:,.0f} lines, got "

@@ -27,15 +27,15 @@ from family_recall.apps.importing.drafts import (
     unreadable,
     visible,
 )
+from family_recall.apps.importing.limits import Limits
 from family_recall.errors import DatasetError
 from family_recall.types.json_lines import open_regular
 
 NO_TEXT, UNWANTED = "messages without a text", "messages in spam or trash"
-TOO_LARGE, UNREADABLE = "messages that are too large", "messages that cannot be read"
+CUT, UNREADABLE = "ends of long messages", "messages that cannot be read"
 REPEATED, NO_DATE = "messages that are there twice", "impossible dates of messages"
 
 _CHUNK = 64 * 1024
-_MAIL_LINES = 4  # times as many as of other files: an attachment has 14,000 each megabyte
 _MAX_LINE_CHARS, _MAX_HEADER_CHARS = 1_000, 10_000
 _LONG_TYPE = re.compile(
     rb"^content-(?:type|disposition):(?:[^\n]|\n[ \t]){4000}", re.IGNORECASE | re.MULTILINE
@@ -83,37 +83,42 @@ def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
                 raise DatasetError(
                     f"{path}:1: expected a line 'From …', as a mailbox begins, got {first[:60]!r}"
                 )
-            return Reading.of(_drafts(_contents(file, settings), str(path), settings), settings)
+            return Reading.of(
+                _drafts(_contents(file, settings.limits), str(path), settings), settings
+            )
     except OSError as error:
         raise unreadable(path, error) from None
 
 
-def _contents(file: BinaryIO, settings: ReadSettings) -> Iterator[bytes | None]:
-    """Yield each message of an open mailbox, None for one that is too large."""
+def _contents(file: BinaryIO, limits: Limits) -> Iterator[tuple[bytes, bool]]:
+    """Yield the beginning of each message of an open mailbox, and whether it has an end, too."""
     file.seek(0)
     content, is_new_line = bytearray(), True
-    limit = settings.limits.bytes
+    n_lines, is_cut = 0, False
     while line := file.readline(_CHUNK):
         if is_new_line and line.startswith(b"From "):
             if file.tell() > len(line):
-                yield bytes(content) if len(content) <= limit else None
+                yield bytes(content), is_cut
             content.clear()
-        elif len(content) <= limit:
+            n_lines, is_cut = 0, False
+        elif len(content) < limits.message_megabytes * 2**20 and n_lines < limits.lines:
             content += line
+            n_lines += 1
+        else:
+            is_cut = True
         is_new_line = line.endswith(b"\n")
-    yield bytes(content) if len(content) <= limit else None
+    yield bytes(content), is_cut
 
 
 def _drafts(
-    contents: Iterator[bytes | None], name: str, settings: ReadSettings
+    contents: Iterator[tuple[bytes, bool]], name: str, settings: ReadSettings
 ) -> Iterator[Draft | LeftOut]:
     seen: set[str] = set()
     keys = ContentKeys()
-    for number, content in enumerate(contents, 1):
+    for number, (content, is_cut) in enumerate(contents, 1):
         where = f"{name}, message {number}"
-        if content is None or content.count(b"\n") > settings.limits.lines * _MAIL_LINES:
-            yield LeftOut(where, TOO_LARGE)
-            continue
+        if is_cut:
+            yield LeftOut(where, CUT)
         try:
             with readable(where, "mail"):
                 items = list(_of_message(content, where, seen, keys, settings))

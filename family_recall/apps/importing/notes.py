@@ -63,7 +63,7 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
 
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
     """Yield the drafts of one note; ``key`` is its path in the folder."""
-    settings.limits.check_lines(text.count("\n"), name)
+    settings.limits.check_lines(text, name)
     front_matter, body, at_line = _parts(text, name, settings.limits)
     body = visible(body)
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
@@ -123,28 +123,43 @@ def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str
             f"lines ---, got {len(match[1]):,}; shorten them, or {RAISE}"
         )
     yaml = library("yaml")
-    alias = front_matter = None
+    refused, front_matter, line_no = "", None, 2
     try:
-        # A few hundred aliases of aliases stand for more values than fit in memory.
-        alias = next((e for e in yaml.parse(match[1]) if isinstance(e, yaml.AliasEvent)), None)
-        if alias is None:
+        refused, line_no = _refused(yaml, match[1], limits)
+        if not refused:
             front_matter = yaml.safe_load(match[1])
     except Exception as error:  # noqa: BLE001 -- it lets through what its parts raise
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
-        why = getattr(error, "problem", None) or str(error)[:120] or type(error).__name__
+        why = str(getattr(error, "problem", None) or error)[:120] or type(error).__name__
         raise DatasetError(
             f"{name}:{line_no}: expected YAML between the lines ---, got: {why}; correct the line"
         ) from None
-    if alias is not None:
+    if refused:
         raise DatasetError(
-            f"{name}:{alias.start_mark.line + 2}: expected values, got the alias "
-            f"*{alias.anchor[:60]}; write its value there"
+            f"{name}:{line_no}: expected values between the lines ---, got {refused}; write plain "
+            "values there"
         )
     if front_matter is not None and not isinstance(front_matter, dict):
         return {}, text, 0
     values = {str(key).casefold(): value for key, value in (front_matter or {}).items()}
     return values, text[match.end() :], match[0].count("\n")
+
+
+def _refused(yaml: Any, text: str, limits: Limits) -> tuple[str, int]:
+    """Return the alias or the nesting that is not read, and its line; empty without one.
+
+    A few hundred aliases of aliases stand for more values than fit in memory.
+    """
+    depth = 0
+    for event in yaml.parse(text):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent) or depth > limits.depth:
+            is_alias = isinstance(event, yaml.AliasEvent)
+            found = f"the alias *{event.anchor[:60]}" if is_alias else f"lists {depth} deep"
+            return found, event.start_mark.line + 2
+    return "", 2
 
 
 def _date(

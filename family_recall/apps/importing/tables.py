@@ -46,7 +46,7 @@ def read_table(text: str, name: str, settings: ReadSettings) -> Reading:
 
     A row's key is its id, or a digest of its cells where no column has ids.
     """
-    settings.limits.check_lines(text.count("\n"), name)
+    settings.limits.check_lines(text, name)
     table = list(rows(text, name))
     _, header = table[0] if table else (1, [])
     columns = _columns(header, name, settings.columns)

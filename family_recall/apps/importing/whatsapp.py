@@ -77,7 +77,7 @@ def read_chat(text: str, name: str, settings: ReadSettings) -> Reading:
     whole chat. A message's key is its moment and a digest of author and text. Memories before the
     first message stay, because the app exports only the newest messages of a long chat.
     """
-    settings.limits.check_lines(text.count("\n"), name)
+    settings.limits.check_lines(text, name)
     messages = _messages(text, name)
     moments = resolve([m.moment for m in messages], settings, in_the_past=True, in_order=True)
     first = min(moments).isoformat() if moments else ""

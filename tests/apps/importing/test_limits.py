@@ -160,13 +160,32 @@ def test_one_hostile_message_leaves_the_others(tmp_path: Path, header: str) -> N
     assert texts(reading)[-1] == "Swimming"
 
 
+def test_of_a_long_message_the_beginning_is_read(tmp_path: Path) -> None:
+    """The text comes before what is attached, and the import says that there was more."""
+    head = "Content-Type: multipart/mixed; boundary=b"
+    parts = "--b\n\nSwimming\n--b\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\n"
+    mail = MAIL.format(head, parts + f"{'QUFB' * 19}\n" * 4_000) + MAIL.format("", "Piano")
+
+    reading = load(tmp_path / "a.mbox", mail, Limits(message_megabytes=0.1))
+
+    assert texts(reading) == ["Swimming", "Piano"]
+    assert reasons(reading).count("ends of long messages") == 1
+
+
 def test_aliases_are_no_values(tmp_path: Path) -> None:
     """Nine lines of nine aliases of each other stood for a gigabyte."""
     lines = ["a0: &a0 [x, x]"]
     lines += [f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]" for n in range(9)]
 
-    with pytest.raises(DatasetError, match=r"note\.md:3: expected values, got the alias \*a0"):
+    with pytest.raises(DatasetError, match=r"note\.md:3: expected values .* the alias \*a0"):
         load(tmp_path / "note.md", "\n".join(["---", *lines, "date: *a9", "---", "Swimming"]))
+
+
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
+def test_values_in_values_are_refused_at_once(tmp_path: Path, opening: str) -> None:
+    """Where they are three thousand deep, each takes as long as all before it."""
+    with pytest.raises(DatasetError, match=r"note\.md:2: expected values .* lists 11 deep"):
+        load(tmp_path / "note.md", f"---\n{opening * 3_000}\n---\nSwimming")
 
 
 def test_a_small_archive_of_a_large_chat_is_refused(tmp_path: Path) -> None:
