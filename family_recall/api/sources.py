@@ -498,6 +498,12 @@ def _known_format(
     formats = ", ".join(FORMATS)
     if named is not None and known is None:
         raise InvalidRequestError(f"file_format must be one of {formats}, got {named!r}")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError) as error:  # a name that is too long, the character 0, a folder
+        raise DatasetError(f"{str(path)!r:.99}: cannot be read ({error}); check the path") from None
     if (file_format := known or recognise(path)) is not None:
         return file_format
     if not path.exists():

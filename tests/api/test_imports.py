@@ -298,3 +298,14 @@ def test_a_source_says_what_its_file_said_last(
                 assert counts(load(home, path, **where)) == (0, 0, len(rows), 0)
                 assert listed(home) == sorted(text for _, text in rows)
         assert faults(Path(folder) / "a.db") == []
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".ics", "[" * 5000, "a\0b", "notes.md/x"])
+@pytest.mark.parametrize("file_format", [None, "csv", "markdown"])
+def test_a_path_that_no_file_can_have_is_refused(
+    home: FamilyRecall, tmp_path: Path, name: str, file_format: str | None
+) -> None:
+    """Too long, with the character 0, or below a file."""
+    (tmp_path / "notes.md").write_text("A note")
+    with pytest.raises(DatasetError, match="check the path"):
+        home.sources.import_file(tmp_path / name, space_id=HOME, file_format=file_format)
