@@ -41,7 +41,7 @@ class Limits:
 
     megabytes: float = 16
     message_megabytes: float = 8
-    lines: float = 200_000
+    lines: float = 100_000
     items: float = 200_000
     megachars: float = 64
     front_matter_chars: float = 50_000
