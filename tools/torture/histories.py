@@ -399,7 +399,8 @@ def _take(history: History, home: FamilyRecall, name: str) -> bool:
     else:
         return done is not False and not history.is_pending
     finally:
-        writer.exec_trace = None
+        with contextlib.suppress(apsw.ConnectionClosedError):  # an interrupted one is replaced
+            writer.exec_trace = None
     return False
 
 
