@@ -36,7 +36,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,12 +170,16 @@ def torture(
         question.text for question in synthetic.questions(500, options.memories, seed=options.seed)
     ]
     until_s = time.perf_counter() + (options.seconds or math.inf)
-    done: list[Asked] = []
-    while len(done) < options.recalls and time.perf_counter() < until_s:
-        n = min(options.at_once, options.recalls - len(done)) if at_once else 1
-        asked = [drawn(draw, questions, options) for _ in range(n)]
-        done += asyncio.run(_together(home, asked)) if at_once else map(_alone(home), asked)
-    return figures_of(done)
+
+    def ask() -> Iterator[Asked]:
+        n_left = options.recalls
+        while n_left and time.perf_counter() < until_s:
+            n = min(options.at_once, n_left) if at_once else 1
+            asked = [drawn(draw, questions, options) for _ in range(n)]
+            yield from asyncio.run(_together(home, asked)) if at_once else map(_alone(home), asked)
+            n_left -= n
+
+    return figures_of(ask())
 
 
 def drawn(draw: random.Random, questions: Sequence[str], options: argparse.Namespace) -> Asked:
@@ -219,18 +223,22 @@ async def _together(home: FamilyRecall, asked: Sequence[Asked]) -> list[Asked]:
     return await asyncio.gather(*map(ask, asked))
 
 
-def figures_of(done: Sequence[Asked]) -> dict[str, Any]:
-    """Return the figures of what was asked."""
-    answered = [asked for asked in done if asked.answer is not None]
-    exceptions = [asked.exception for asked in done if asked.exception]
-    wrong = [f"{asked.question}: {fault}" for asked in answered if (fault := asked.fault())]
+def figures_of(done: Iterable[Asked]) -> dict[str, Any]:
+    """Return the figures of what was asked; no answer is kept, for they may be long."""
+    exceptions: list[str] = []
+    wrong: list[str] = []
+    rows: list[tuple[float, float, float]] = []
     embedders: Counter[str] = Counter()
     skipped: Counter[str] = Counter()
     late: Counter[str] = Counter()
     n_pairs = n_results = 0
-    for asked in answered:
+    for asked in done:
         if asked.answer is None:
+            exceptions.append(asked.exception)
             continue
+        if fault := asked.fault():
+            wrong.append(f"{asked.question}: {fault}")
+        rows.append((asked.ctx.time_budget_ms, asked.took_ms, asked.cpu_ms))
         trace = asked.answer.trace
         embedders[trace.embedder or "words alone"] += 1
         skipped.update({skip.stage for skip in trace.skips})
@@ -241,7 +249,6 @@ def figures_of(done: Sequence[Asked]) -> dict[str, Any]:
             spans = {span.stage: span.ms for span in trace.spans}
             spans["between stages"] = asked.took_ms - sum(spans.values())
             late[max(spans, key=lambda stage: spans[stage])] += 1
-    rows = [(asked.ctx.time_budget_ms, asked.took_ms, asked.cpu_ms) for asked in answered]
     budgets, took, cpu = np.array(rows or [(1.0, 1.0, 1.0)]).T
     return {
         "recalls": len(rows),
