@@ -14,6 +14,7 @@ from homeassistant.components.repairs import DOMAIN as REPAIRS_DOMAIN
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -93,6 +94,21 @@ async def test_for_one_alone_is_where_nobody_else_is(
     assert {g.space_id for g in home.spaces.grants() if g.person_id == "bob"} == {
         "shared:household", "private:bob-2",
     }  # fmt: skip
+
+
+async def test_who_comes_by_a_deleted_persons_id_is_nobody(
+    hass: HomeAssistant, entry: MockConfigEntry, as_user: AsUser
+) -> None:
+    """Home Assistant uses ids again: a member who was deleted there is none until added again."""
+    secret = {"text": "Bob's ring is in the desk", "private": True}
+    await call(hass, "remember", as_user("Bob"), **secret)
+    attributes = hass.states.get("person.bob").attributes
+    er.async_get(hass).async_remove("person.bob")
+    await hass.async_block_till_done()
+    hass.states.async_set("person.bob", "home", attributes)
+    assert [s.unique_id for s in entry.subentries.values()] == ["alice"]
+    assert await texts(hass, "Where is Bob's ring?", as_user("Bob")) == []
+    assert {person.person_id for person in entry.runtime_data.home.people.all()} == {"alice", "bob"}
 
 
 async def test_a_shared_space_is_not_opened_to_everybody(

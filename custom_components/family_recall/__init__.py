@@ -6,10 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from homeassistant.const import EVENT_CORE_CONFIG_UPDATE, EVENT_HOMEASSISTANT_STOP, Platform
-from homeassistant.core import Event, HomeAssistant, callback
+from homeassistant.components.person.const import DOMAIN as PERSON_DOMAIN
+from homeassistant.const import (
+    ATTR_ID,
+    EVENT_CORE_CONFIG_UPDATE,
+    EVENT_HOMEASSISTANT_STOP,
+    Platform,
+)
+from homeassistant.core import Event, HomeAssistant, callback, split_entity_id
 from homeassistant.exceptions import ConfigEntryError, ConfigEntryNotReady, HomeAssistantError
 from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.typing import ConfigType
 
@@ -17,7 +24,14 @@ from family_recall import FamilyRecall
 from family_recall.errors import FamilyRecallError, NewerStoreError, StoreBusyError
 
 from . import household
-from .const import CONF_FILE, DOMAIN, ISSUE_DAMAGED, ISSUE_NEWER, ISSUE_NO_MODEL
+from .const import (
+    CONF_FILE,
+    DOMAIN,
+    ISSUE_DAMAGED,
+    ISSUE_NEWER,
+    ISSUE_NO_MODEL,
+    SUBENTRY_PERSON,
+)
 from .coordinator import FamilyRecallConfigEntry, FamilyRecallCoordinator
 from .household import Place
 from .identity import members
@@ -65,6 +79,14 @@ async def async_setup_entry(hass: HomeAssistant, entry: FamilyRecallConfigEntry)
         await hass.async_add_executor_job(partial(home.move, **_place(hass)))
 
     entry.async_on_unload(hass.bus.async_listen(EVENT_CORE_CONFIG_UPDATE, move))
+
+    @callback
+    def part(event: Event[er.EventEntityRegistryUpdatedData]) -> None:
+        is_person = split_entity_id(event.data["entity_id"])[0] == PERSON_DOMAIN
+        if is_person and event.data["action"] == "remove":
+            _async_remove_members(hass, entry, event.data["entity_id"])
+
+    entry.async_on_unload(hass.bus.async_listen(er.EVENT_ENTITY_REGISTRY_UPDATED, part))
 
     async def close(_: Event) -> None:
         await home.aclose()
@@ -130,6 +152,21 @@ async def _async_check_model(hass: HomeAssistant, home: FamilyRecall) -> None:
         ir.async_delete_issue(hass, DOMAIN, ISSUE_NO_MODEL)
     else:
         _async_set_issue(hass, ISSUE_NO_MODEL, severity=ir.IssueSeverity.WARNING, is_fixable=False)
+
+
+@callback
+def _async_remove_members(
+    hass: HomeAssistant, entry: FamilyRecallConfigEntry, removed: str
+) -> None:
+    """End the membership of people deleted in Home Assistant, which may use their ids again."""
+    remaining = {
+        state.attributes.get(ATTR_ID)
+        for state in hass.states.async_all(PERSON_DOMAIN)
+        if state.entity_id != removed
+    }
+    for subentry in [*entry.subentries.values()]:
+        if subentry.subentry_type == SUBENTRY_PERSON and subentry.unique_id not in remaining:
+            hass.config_entries.async_remove_subentry(entry, subentry.subentry_id)
 
 
 @callback
