@@ -172,7 +172,8 @@ def test_nobody_inherits_a_private_space(steps: list[tuple[str, str, str, str]])
         living = dict[str, int]()  # by id, who of that id lives here
         readers = dict[str, set[int]]()  # by space, who may have read it
         numbers = itertools.count()
-        for step, who, other, role in (("come", "a", "", ""), ("come", "b", "", ""), *steps):
+        first = (("come", "a", "", ""), ("come", "b", "", ""), ("say", "a", "", ""))
+        for step, who, other, role in (*first, ("grant", "a", "b", "guest"), *steps):
             if step == "come":
                 living.setdefault(who, next(numbers))
                 home.people.add(Person(who, who.upper()))
