@@ -29,6 +29,7 @@ class Erasure(Part):
 
         Raises:
             InvalidRequestError: If the trash has nothing under that receipt for this person.
+            StoreError: If the file was damaged there.
         """
         wall_s, forgetter = self._engine.wall_clock(), self._engine.forgetter
         n = self._engine.despite_damage(

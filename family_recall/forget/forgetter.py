@@ -160,8 +160,14 @@ class Forgetter:
             log = writing.erasure_log
             trash = log.trash(receipt_id)
             receipt = log.receipt(receipt_id)
-            is_own = receipt is not None and receipt.person_id == person_id
-            if trash is None or trash[0] <= wall_s or not is_own:
+            own = receipt if receipt is not None and receipt.person_id == person_id else None
+            if trash is None and own is not None and _should_be_in_trash(own, wall_s):
+                raise StoreError(
+                    f"{self.store.path}: was damaged, and what the receipt {receipt_id!r} keeps in "
+                    f"the trash until {own.undo_until} cannot be read; restore a backup that has "
+                    f"it, and let family-recall doctor --db {self.store.path} name what else is"
+                )
+            if trash is None or trash[0] <= wall_s or own is None:
                 raise InvalidRequestError(
                     f"the trash holds nothing under the receipt {receipt_id!r} for this person; "
                     "it was forgotten for good, restored, or its time has run out"
@@ -319,6 +325,12 @@ def _check_token(choice: Choice, token: str | None, expected: str, *, by_id_alon
             f"{len(choice.memories)} memories would be forgotten; look at a dry run "
             "(dry_run=True), and pass its token"
         )
+
+
+def _should_be_in_trash(receipt: Receipt, wall_s: float) -> bool:
+    """Return whether neither its time has run out, nor its bytes were cleaned from the file."""
+    until = receipt.undo_until if receipt.proof is None else None
+    return until is not None and dt.datetime.fromisoformat(until).timestamp() > wall_s
 
 
 def _trash_until_s(undo_for: dt.timedelta | None, wall_s: float) -> float | None:

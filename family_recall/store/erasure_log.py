@@ -72,7 +72,7 @@ class ErasureLog:
         rows = sql.rows(
             self.connection,
             "SELECT receipt_id FROM receipt WHERE NOT clean"
-            " AND receipt_id NOT IN (SELECT receipt_id FROM trash)",
+            " AND receipt_id NOT IN (SELECT receipt_id FROM main.trash)",  # readable or not
         )
         return {receipt_id for (receipt_id,) in rows}
 
@@ -123,6 +123,11 @@ class ErasureLog:
         if row is None:
             return None
         return float(row[0]), json.loads(row[1], object_hook=_decoded)
+
+    def is_in_trash(self, receipt_id: str) -> bool:
+        """Return whether anything is in the trash under a receipt, readable or not."""
+        query = "SELECT 1 FROM main.trash WHERE receipt_id = ?"
+        return sql.row(self.connection, query, (receipt_id,)) is not None
 
     def empty_expired_trash(self, now_s: float) -> None:
         """Delete what can no longer be brought back."""

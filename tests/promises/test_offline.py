@@ -91,7 +91,7 @@ assert home.memories.may_correct("n0", person_id="ana")
 assert home.correct("n0", person_id="ana", text="note 0 of the yard").changed
 home.relations.all(context); home.memories.page(context); home.memories.entities(context)
 home.memories.ids("ana")
-home.spaces.accessible("ana"); home.zone
+home.spaces.accessible("ana"); home.spaces.private("ana"); home.zone
 assert home.memories.get("key", context)
 home.learning.all("ana"); home.learning.undo(person_id="ana"); home.learning.reset("ana")
 home.people.add_guardian("ana", "ben"); assert home.people.guardians() == {"ben": ("ana",)}

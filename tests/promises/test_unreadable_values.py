@@ -252,8 +252,30 @@ def test_a_raw_error_names_the_file_and_the_way_out(tmp_path: Path) -> None:
         connection.execute("UPDATE trash SET record = '[]'")
         connection.close()
         receipt = next(one for one in home.erasure.receipts() if one.undo_until)
-        with pytest.raises(StoreError, match="family-recall doctor"):
+        for _ in range(2):  # and no other once the damage is gone
+            with pytest.raises(StoreError, match=r"damaged.*family-recall doctor"):
+                home.erasure.undo(receipt.receipt_id, person_id="rajesh")
+
+
+def test_what_the_trash_holds_unreadably_is_neither_undone_nor_gone(tmp_path: Path) -> None:
+    """A file that is opened with such a record leaves it out; its bytes are there all the same."""
+    path = tmp_path / "family.db"
+    path.write_bytes(household())
+    with open_home(path) as home:
+        receipt = next(one for one in home.erasure.receipts() if one.undo_until)
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE trash SET record = '[' || record")
+    connection.close()
+
+    with open_home(path) as home:
+        with pytest.raises(StoreError, match=r"damaged.*family-recall doctor"):
             home.erasure.undo(receipt.receipt_id, person_id="rajesh")
+        home.erasure.apply_rules()
+        assert home.erasure.verify(receipt).in_trash
+        assert not home.erasure.verify(receipt).forgotten
+        home.maintenance.reset_unreadable()
+        home.erasure.apply_rules()
+        assert home.erasure.verify(receipt).forgotten
 
 
 def test_what_is_written_passes_by_what_cannot_be_read(tmp_path: Path) -> None:

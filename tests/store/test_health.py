@@ -10,6 +10,7 @@ import pytest
 import sqlite_vec
 
 from family_recall import FamilyRecall, Relation
+from family_recall.store.words import split, stem_number
 from tests.conftest import HOME, TINY_STATIC, move_in, open_home, remember, store_of, stories
 
 DAMAGES = {
@@ -53,6 +54,21 @@ def test_an_undamaged_household_passes_every_check(full: FamilyRecall) -> None:
     assert quick is not None
     assert [finding for finding in quick if finding.problem] == []
     assert full.maintenance.pending() == {"tiny/1": 0, "tiny-static/1": 0}
+
+
+def test_stems_that_share_a_number_are_no_damage(full: FamilyRecall) -> None:
+    """Two of a text, and one of another: the text is counted once under their number."""
+    stems = {stem for _, stem in split("plumless buckeroo")}
+    assert (len(stems), len({stem_number(stem) for stem in stems})) == (2, 1)
+    for doc_id, text in (("two", "A plumless buckeroo"), ("one", "The buckeroo again")):
+        remember(full, text, doc_id=doc_id, author="priya")
+
+    for _ in range(2):
+        quick = store_of(full).check_quickly(lambda: False)
+        assert quick is not None
+        assert [one for one in (*quick, *full.maintenance.check()) if one.problem] == []
+        full.forget("two", person_id="priya")
+        remember(full, "No plumless buckeroo", doc_id="two", author="priya")
 
 
 @pytest.mark.parametrize("what", DAMAGES)

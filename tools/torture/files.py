@@ -135,7 +135,8 @@ def _imported(place: Path, name: str, content: bytes) -> tuple[str, str, float, 
     if (child := os.fork()) == 0:
         os.close(receiver)
         resource.setrlimit(resource.RLIMIT_CPU, (_KILL_S, _KILL_S))
-        resource.setrlimit(resource.RLIMIT_AS, (_KILL_MIB << 20, _KILL_MIB << 20))
+        address_space = int(memory_mib("VmSize") + _KILL_MIB) << 20  # the parent's may be large
+        resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
         signal.alarm(20 * _KILL_S)  # of what waits; the processors may be busy
         Path("/proc/self/clear_refs").write_text("5", "ascii")
         before_mib = memory_mib("VmRSS")

@@ -64,7 +64,7 @@ def verify(
         terms=_unexplained_terms(connection),
         free_pages=found.free_pages,
         log_bytes=sum(file.stat().st_size for file in logs if file.exists()),
-        in_trash=log.trash(receipt.receipt_id) is not None,
+        in_trash=log.is_in_trash(receipt.receipt_id),
         runs=found.sought,
         leftover_runs=found.leftover if texts else proven_leftover,
         restated_runs=found.restated,

@@ -26,9 +26,8 @@ def test_a_damaged_file_meets_clear_errors_and_is_repaired(number: int) -> None:
     assert tally.ended["accepted"] > 50
 
 
-@pytest.mark.parametrize("seed", range(4))
 def test_nothing_that_is_derived_stops_forgetting(
-    tmp_path: Path, seed: int, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nor opening, recall, rules, export, backup, learned, unlearn, rebuild and closing.
 
@@ -37,15 +36,17 @@ def test_nothing_that_is_derived_stops_forgetting(
     path, tally = tmp_path / "family.db", damaged.Tally()
     path.write_bytes(damaged.household())
     tables = [name for name in damaged.tables_of(path) if name not in damaged.PRIMARY]
-    for table in tables[seed::4]:
+    for first in range(0, len(tables), 3):
+        some = tables[first : first + 3]
         path.write_bytes(damaged.household())
-        chance = random.Random(f"{seed}/{table}")
+        chance = random.Random(str(some))
         with damaged.without_constraints(path) as connection:
-            columns = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
-            column = str(chance.choice(columns.fetchall())[0])
-            values = chance.sample(damaged.VALUES, 8)
-            damaged.put_values(connection, table, column, values, chance=chance)
-        damaged.call_all(tally, path, chance, f"{table}.all", damaged.UNSTOPPED)
+            for table in some:
+                columns = connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+                column = str(chance.choice(columns.fetchall())[0])
+                values = chance.sample(damaged.VALUES, 8)
+                damaged.put_values(connection, table, column, values, chance=chance)
+        damaged.call_all(tally, path, chance, f"{some}.all", damaged.UNSTOPPED)
 
     assert tally.findings == []
     assert "was damaged" in caplog.text
