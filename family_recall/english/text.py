@@ -45,6 +45,15 @@ EVERYDAY_WORDS = STOP_WORDS | frozenset(
     """.split()
 )
 
+FILLERS = frozenset(
+    """
+    a actually all also an and anyway are as be been by but dear for from fyi has have hello hey hi
+    i is it its just love me my note of oh ok okay our please ps quick reminder remember right
+    so sorry that the there this thanks to update us was we well were will with you your
+    """.split()
+)
+"""Words that one of two copies may have more: they tell nothing of a value."""
+
 SELF = frozenset(("i", "my", "me", "mine"))
 """Words by which people speak of themselves."""
 

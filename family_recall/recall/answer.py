@@ -17,7 +17,13 @@ from family_recall.recall.coverage import stated_facts
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
 from family_recall.recall.explanation import rationales
 from family_recall.recall.question.related import facts_of, related_confidence
-from family_recall.recall.ranking.calibration import DOUBTED, completeness, list_model, status_of
+from family_recall.recall.ranking.calibration import (
+    ANOTHERS,
+    DOUBTED,
+    completeness,
+    list_model,
+    status_of,
+)
 from family_recall.recall.ranking.distinct import without
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import contributions
@@ -34,6 +40,8 @@ from family_recall.types.answer import Change
 from family_recall.types.records import later
 from family_recall.types.timeline import Period, periods
 
+_SEARCHES = frozenset(("lexical", "vector"))
+"""Stages without which it is not known that nothing stored answers."""
 _RESULTS_AT_ONCE = 8  # between two looks at the clock
 LATE_MS = 10.0
 """Milliseconds past its budget from which an answer that waited says that it is late."""
@@ -65,8 +73,10 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             confidence = np.where(
                 rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
             )
-        if ranked.uncovered:  # the alarm code, and not that of the office
+        if ranked.uncovered or some_rejected:  # the alarm code, and not that of the office
             confidence = np.minimum(confidence, np.float32(DOUBTED))
+        is_anothers = [_whose(ranking, row) is not None for row in chosen.tolist()]
+        confidence = np.where(is_anothers, np.minimum(confidence, ANOTHERS), confidence)
         results = _results(ranked, by_id, chosen, confidence, trace)
         chosen = chosen[: len(results)]
         span.n_out = len(results)
@@ -77,6 +87,12 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         # Where something was rejected, what was thought to answer it may be just that.
         answerable = certainty.answerable if results and not some_rejected else 0.0
         status = status_of(best)
+        searches = _SEARCHES | ({"embed"} if context.kind == "words" else set())
+        if status == "no_match" and any(
+            skip.hurried and skip.stage in searches for skip in trace.skips
+        ):
+            status = "weak"
+            trace.degrade("search", "no_time", "no time for it: more may be stored")
         facts: dict[str, str] = {}
         if status != "no_match":
             stated = stated_facts(context, ranking, by_id, now.tzinfo, is_sure=status == "ok")
@@ -189,9 +205,16 @@ def _results(
             author_name=memory.author_name,
             reply_to=replied_to.get(row),
             rank_by_score=ranking.rank_by_score.get(row),
+            whose=_whose(ranking, row),
         )
         results.append(result)
     return tuple(results)
+
+
+def _whose(ranking: Ranking, row: int) -> str | None:
+    """Return whose fact a row tells, where the question asks of somebody else."""
+    owned = ranking.owned.get(row)
+    return owned.whose if owned is not None and owned.telling == "another's" else None
 
 
 def _hits(run: Run, rows: Rows) -> list[Hit]:

@@ -17,6 +17,7 @@ from family_recall.deadline import Deadline
 from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.encoders.loader import Models
 from family_recall.english import Question
+from family_recall.english.follow_up import standalone
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
 from family_recall.recall import candidates
 from family_recall.recall.answer import make_answer
@@ -29,6 +30,7 @@ from family_recall.recall.question import planner
 from family_recall.recall.ranking import calibration
 from family_recall.recall.ranking.distinct import diversify, recent_first, without
 from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.owners import set_others_back
 from family_recall.recall.ranking.profiles import OPENING
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
@@ -86,6 +88,7 @@ class Broker:
         rerank,
         promote_replies,
         supersede,
+        set_others_back,
         read_first,
         diversify,
     )
@@ -207,7 +210,10 @@ class Broker:
 
     @contextlib.contextmanager
     def _started(self, request: RecallRequest, asked_at_s: float | None = None) -> Iterator[Runner]:
-        """Admit a request, and open the file for it."""
+        """Admit a request, a follow-up as the question it means, and open the file for it."""
+        if request.ctx.previous:
+            question = standalone(request.query_text, request.ctx.previous)
+            request = dataclasses.replace(request, query_text=question)
         admitted = self.gate.admit(request, asked_at_s)
         # First the file: it refuses a forked process, where the gate's lock may be held for good.
         with (
@@ -233,8 +239,12 @@ class Broker:
             for refine in self.refinements:
                 ranking = refine(run, ranked.context, ranking)
             ranked = self._with_certainty(run, replace(ranked, ranking=ranking))
-        # Last, so that what a rejection makes the first is no surer than it was before.
         ranking = set_rejected_last(run, ranked.context, ranked.ranking)
+        if ranking is not ranked.ranking and ranked.certainty.decided_by == "score":
+            # What is left answers for itself, but no surer than what was rejected.
+            left = self._with_certainty(run, replace(ranked, ranking=ranking))
+            least = min(left.certainty.logit, ranked.certainty.logit)
+            ranked = replace(left, certainty=replace(left.certainty, logit=least))
         # As many results as the time left pays for, a page of them at least.
         ctx = ranked.context.request.ctx
         n, page = min(ctx.top_k, len(ranking)), self.config.usual_top_k

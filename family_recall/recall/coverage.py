@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
 from family_recall.english.kinship import KINSHIP_ROLES
-from family_recall.english.text import normalise
+from family_recall.english.text import Words, normalise
 from family_recall.recall.dataflow import QueryContext, Ranking
+from family_recall.recall.question.entities import Mention
+from family_recall.recall.question.relatives import names_of
 from family_recall.recall.ranking.bm25 import covers, question_weights
+from family_recall.recall.ranking.owners import read_owners
 from family_recall.store.memories import MemoryRow, epoch_s
 from family_recall.store.scope_sql import among
 from family_recall.store.words import stem_number
@@ -143,7 +146,36 @@ def uncovered(
             for word, is_held in zip(asked.values(), held.tolist(), strict=True)
             if not is_held and not _comes_close(context, ranking, rows, token_ids, word)
         ]
-    return tuple(dict.fromkeys((*_unmentioned(context, ranking, rows), *words)))
+    lacking, told = _owners(context, ranking, first)
+    unmentioned = [name for name in _unmentioned(context, ranking, rows) if name not in told]
+    return tuple(dict.fromkeys((*lacking, *unmentioned, *words)))
+
+
+def _owners(
+    context: QueryContext, ranking: Ranking, first: int
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Return of whom the question asks and the first candidate tells nothing, and of whom it does.
+
+    Where it tells of a like thing of theirs, the words for what is asked for lack.
+    """
+    owners = context.plan.owners
+    if not owners:
+        return (), ()
+    owned = ranking.owned.get(first) or read_owners(context, ranking, [first])[first]
+    words = Words.of(context.request.query_text)
+    names = [name for owner in owners for name in names_of(owner.entities) or [_said(words, owner)]]
+    if owned.telling == "theirs":
+        return sorted(owned.lacks), names
+    if owned.telling == "open":
+        return [_said(words, owner) for owner in owners if not owner.entities], ()
+    return names, ()
+
+
+def _said(words: Words, owner: Mention) -> str:
+    """Return how a question calls somebody, without the mark of what is theirs."""
+    last = owner.first + owner.words.count(" ")
+    said = words.text[words.spans[owner.first][0] : words.spans[last][1]]
+    return said.removesuffix("'s").removesuffix("’s")
 
 
 def _elsewhere_read(context: QueryContext, qualifying: frozenset[str]) -> set[str]:

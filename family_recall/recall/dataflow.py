@@ -15,6 +15,7 @@ from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import Encoding
 from family_recall.english import Question
+from family_recall.recall.question.entities import Mention
 from family_recall.store.graph import Entity
 from family_recall.store.memory_queries import Rows
 from family_recall.store.scope_sql import among
@@ -62,6 +63,7 @@ class QueryPlan(NamedTuple):
         terms: (word, stem) pairs to search for.
         entities: What it names in scope.
         names: How it names them.
+        owners: Those whom it asks of, *Dad* in *Dad's blood group*; unknown ones without entities.
         searched: The question with the names of the relatives it speaks of; empty: as asked.
         relations: What it asks for of who is what to whom, and what ties those it names.
         relation_evidence: How sure the relations that answer are, by row id of what says so.
@@ -91,6 +93,7 @@ class QueryPlan(NamedTuple):
     terms: tuple[tuple[str, str], ...] = ()
     entities: tuple[Entity, ...] = ()
     names: tuple[str, ...] = ()
+    owners: tuple[Mention, ...] = ()
     searched: str = ""
     relations: tuple[RelationResult, ...] = ()
     relation_evidence: Mapping[int, float] = _NOTHING
@@ -269,6 +272,22 @@ class Pool(msgspec.Struct, frozen=True):
     graph: GraphRun = NO_GRAPH
 
 
+Telling = Literal["theirs", "open", "absent", "another's"]
+"""Whether a text tells of somebody: surely; perhaps, as by a pronoun; not at all; or of another."""
+
+
+class Owned(NamedTuple):
+    """What a candidate tells of those whom the question asks of, and whose it is instead.
+
+    ``lacks`` are words for what is asked of them where it tells of a like thing: their phone's
+    number, and not their locker's.
+    """
+
+    telling: Telling
+    whose: str = ""
+    lacks: frozenset[str] = frozenset()
+
+
 class Successor(msgspec.Struct, frozen=True):
     """The candidate that replaces an older one: its row, since when in epoch seconds, and why."""
 
@@ -286,7 +305,8 @@ class Ranking(msgspec.Struct, frozen=True):
     newer candidate that answers the question otherwise; ``reply_to`` by row the one it replies to;
     ``rank_by_score`` by row the rank it had before diversity moved it.
     ``closest`` (n, q) is the cosine of each question token and the closest token of each row, NaN
-    where unknown; None if they were not compared.
+    where unknown; None if they were not compared. ``owned`` by row whose fact it tells, of those
+    that were read.
     """
 
     rows: Rows
@@ -299,6 +319,7 @@ class Ranking(msgspec.Struct, frozen=True):
     reply_to: Mapping[int, int] = msgspec.field(default_factory=dict)
     rank_by_score: Mapping[int, int] = msgspec.field(default_factory=dict)
     closest: FloatArray | None = None
+    owned: Mapping[int, Owned] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

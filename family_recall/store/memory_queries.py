@@ -48,7 +48,8 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     """The columns that ranking reads, one entry per memory, ascending by id.
 
     Moments are epoch seconds, NaN where unknown. ``sessions`` numbers the sessions, from 0; a
-    memory without one has a number of its own. ``cues`` are the bits of
+    memory without one has a number of its own; ``contexts`` are the turns before, 0 without one.
+    ``cues`` are the bits of
     :mod:`family_recall.english`.
     """
 
@@ -65,6 +66,7 @@ class Rows(msgspec.Struct, frozen=True, eq=False):
     cues: IdArray
     sessions: IdArray
     words: RowWords
+    contexts: IdArray
     _counted: dict[tuple[int, ...], npt.NDArray[np.uint8]] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -138,7 +140,8 @@ class MemoryQueries(Reader):
         """
         return self._select(
             "m.id, m.doc_id, m.author, m.kind, m.category, m.occurred_s, m.importance,"
-            " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues",
+            " m.valence, m.arousal, m.n_words, m.session_id, m.words, m.cues,"
+            " coalesce(m.context_id, 0)",
             np.sort(ids),
             scope,
             functools.partial(_ranking_columns, stems),
@@ -330,7 +333,7 @@ def _ranking_columns(stems: Sequence[int], rows: Iterable[Any]) -> Rows:
         ValueError: If one could not have been stored: ranking has a place for each kind and
             category.
     """
-    columns = list(zip(*rows, strict=True)) or [()] * 13
+    columns = list(zip(*rows, strict=True)) or [()] * 14
     if bytes in {*map(type, columns[1]), *map(type, columns[2])}:
         raise ValueError("a damaged row: a name of bytes")
     unknown = {*columns[3]} - _KINDS or {*columns[4]} - _CATEGORIES
@@ -351,6 +354,7 @@ def _ranking_columns(stems: Sequence[int], rows: Iterable[Any]) -> Rows:
         cues=np.array(columns[12], np.int64),
         sessions=_session_numbers(columns[0], columns[10]),
         words=row_words([compared(words, stems) for words in columns[11]]),
+        contexts=np.array(columns[13], np.int64),
     )
 
 

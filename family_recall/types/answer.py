@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from family_recall.types.answer_text import html_of, lines_of
+from family_recall.types.answer_text import html_of, lines_of, sureness
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.checked import checked_call
 from family_recall.types.printable import on_one_line
@@ -119,7 +119,8 @@ class Result(Record, frozen=True):
     ``source`` names the source that ranked it best: lexical, vector, graph, relation, …
     ``superseded_by`` is the doc_id of a newer memory with another answer, and
     ``superseded_because`` the reason; ``superseded`` marks an earlier version of a memory.
-    ``copies`` are the doc_ids of near copies by the same author that it represents.
+    ``copies`` are the doc_ids of copies by the same author that it represents.
+    ``whose`` names whose fact it tells, where the question asks of somebody else.
     ``author`` is a person's id or a name as heard; ``said_by`` is the person's name.
     ``reply_to`` is the memory that it replies to. ``highlights`` are (start, end) character
     offsets of the question's words in ``text``. In a long text ``passage`` is the part closest to
@@ -155,6 +156,7 @@ class Result(Record, frozen=True):
     author_name: str | None = None
     reply_to: RepliedTo | None = None
     rank_by_score: int | None = None
+    whose: str | None = None
 
     @property
     def said_by(self) -> str | None:
@@ -229,7 +231,8 @@ class Answer(Record, frozen=True, kw_only=True):
     is, ``weak`` with "I think"; with ``no_match`` nothing stored seems to answer. Then ``facts``
     and ``briefing()`` are empty, ``best`` is None, and the results are only the ``closest``.
     ``uncovered`` lists what the question names and the first result does not mention, such as
-    ``("office",)`` for *the printer at the office*; such an answer is never ``ok``.
+    ``("office",)`` for *the printer at the office*, or whom it asks of and the first result tells
+    nothing of; such an answer is never ``ok``, and ``no_match`` if it tells the same of another.
     ``degraded`` lists stages that could not take part, such as ``"vector: no model"``; and, where
     the answer had to wait for a thread and is late, how late.
     ``facts`` are current facts by key: for a question about a fact, a list or a person, also of
@@ -274,6 +277,11 @@ class Answer(Record, frozen=True, kw_only=True):
     def best(self) -> Result | None:
         """The first result; None if there is none, or nothing answers."""
         return self.results[0] if self.results and self.status != "no_match" else None
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether there was no time for a search that may have found the answer, and none did."""
+        return any(missing.startswith("search: ") for missing in self.degraded)
 
     @property
     def closest(self) -> tuple[Result, ...]:
@@ -331,7 +339,7 @@ class Answer(Record, frozen=True, kw_only=True):
         """Return the answer as sentences to say aloud; empty if nothing stored answers.
 
         The relations that answer, or else the first result; up to three for a list or a period.
-        A weak answer begins with "I think".
+        A weak answer begins with "I think"; one for which there was no time says that alone.
 
         Args:
             person_id: Who asked; their own memories begin with "You said".
@@ -339,6 +347,8 @@ class Answer(Record, frozen=True, kw_only=True):
         """
         if self.status == "no_match":
             return ""
+        if self.cut_short:
+            return f"{sureness(self)}."
         sentences = [str(relation) for relation in self.relations if relation.answers]
         if not sentences:
             wants_several = self.strategy == "TIMELINE" or self.completeness is not None

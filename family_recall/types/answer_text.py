@@ -54,7 +54,7 @@ def lines_of(answer: Answer) -> Iterator[Line]:
 
 
 def _lines_of(answer: Answer) -> Iterator[Line]:
-    if answer.status == "no_match":
+    if answer.status == "no_match" or answer.cut_short:
         yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
         yield from _others("What comes closest:", closest_to_show(answer), frozenset())
@@ -74,6 +74,8 @@ def sureness(answer: Answer) -> str:
     """Return in words how sure an answer is, without a full stop."""
     if answer.status == "no_match":
         return "Nothing stored answers that"
+    if answer.cut_short:
+        return "There was no time to look for it"
     return "Sure" if answer.status == "ok" else "Probably" if answer.confidence >= 0.5 else "Maybe"
 
 
@@ -172,7 +174,9 @@ def _origin(result: Result) -> str:
 
 def _uncovered(answer: Answer) -> Iterator[Line]:
     if answer.uncovered:
-        yield Line("remark", f"Nothing about {', '.join(answer.uncovered)}.")
+        others = dict.fromkeys(result.whose for result in answer.results if result.whose)
+        known = f"; what is known is about {', '.join(others)}" if others else ""
+        yield Line("remark", f"Nothing about {', '.join(answer.uncovered)}{known}.")
 
 
 _TAGS = {"answer": "strong", "sureness": "em", "remark": "span", "other": "span"}

@@ -94,6 +94,7 @@ class RecallContext(Checked):
             every space the person may see.
         focus_event_id: The doc_id of the memory being talked about. Memories near it are
             preferred, and answer "tell me more". An unknown id is ignored.
+        previous: What the same person asked just before, of which *and Tom's?* is a follow-up.
         service_class: Urgency: ``interactive``, ``conversational`` or ``background``. When left
             out, it follows from the budget: up to 100 ms, up to 5 s, and above.
         top_k: Number of results, 1 or more; above 1000 counts as 1000, and the trace says so.
@@ -120,6 +121,10 @@ class RecallContext(Checked):
     focus_event_id: Annotated[
         str | None,
         about("the memory being talked about; its neighbourhood is preferred", label="Focus"),
+    ] = None
+    previous: Annotated[
+        str | None,
+        about("what the same person asked before; a follow-up goes on from it", label="Previous"),
     ] = None
     time_budget_ms: Annotated[
         float,
@@ -189,8 +194,8 @@ class RecallContext(Checked):
 CONTEXT_FIELDS: Mapping[str, FieldSpec] = {
     name: fields_of(RecallContext)[name]
     for name in ("person_id", "space_id", "aloud", "time_budget_ms", "top_k", "profile", "mode",
-                 "allow_cross_encoder", "mmr_lambda", "focus_event_id", "service_class", "now",
-                 "as_of", "known_at")
+                 "allow_cross_encoder", "mmr_lambda", "focus_event_id", "previous",
+                 "service_class", "now", "as_of", "known_at")
 }  # fmt: skip
 """The fields of ``RecallContext`` without ``filters`` and ``affect``, in the order of options."""
 
@@ -201,6 +206,7 @@ class ContextFields(TypedDict, total=False):
     person_id: str | None
     space_id: str | None
     focus_event_id: str | None
+    previous: str | None
     time_budget_ms: float
     top_k: int
     allow_cross_encoder: bool

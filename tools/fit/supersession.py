@@ -231,7 +231,7 @@ def compared(
 
     def record(run: Runner, asked: QueryContext, ranking: Ranking) -> Ranking:
         n = min(len(ranking), run.config.supersede_pool)
-        pairs, _ = rivals(asked, ranking, n)
+        pairs = rivals(asked, ranking, n).pairs
         ids = ranking.rows.doc_ids
         said = asked.snapshot.statements(ranking.rows.ids, asked.scope)
         texts = {

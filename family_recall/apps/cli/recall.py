@@ -279,6 +279,8 @@ def result_lines(result: Result, short: Callable[[str], str]) -> Iterator[Styled
     if result.superseded_by:
         newer = short(result.superseded_by)
         notes += f" (replaced by {newer}, which {result.superseded_because})"
+    if result.whose:
+        notes += f" (about {result.whose})"
     if result.reply_to:
         notes += f" (in reply to “{result.reply_to.text}”)"
     if result.copies:

@@ -123,6 +123,9 @@ _MEMORY = record(
     superseded_by=_TEXT.or_null().about(
         "doc_id of a newer memory that says otherwise; do not say this as true"
     ),
+    whose=_FACT.or_null().about(
+        "whose fact it tells, where somebody else's was asked for; do not say it as theirs"
+    ),
     reply_to=_SAID.or_null().about(
         "the question that it replies to", lambda result: result.reply_to and result.reply_to.text
     ),

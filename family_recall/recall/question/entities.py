@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from family_recall.english import lexicon
-from family_recall.english.kinship import KINSHIP_ROLES, KinPhrase, kin_phrases
+from family_recall.english import lexicon, values_in
+from family_recall.english.kinship import FAMILY_LINKS, KINSHIP_ROLES, KinPhrase, kin_phrases
+from family_recall.english.owners import asks_of, asks_of_self
 from family_recall.english.relations import ASKER_WORDS
 from family_recall.english.text import EVERYDAY_WORDS, MAX_QUESTION_CHARS, Words
 from family_recall.recall.question.relatives import Kinship, is_one, names_of
@@ -56,6 +57,8 @@ class Mention(NamedTuple):
 class Resolution(NamedTuple):
     """Everything a question names, in order; ``asker`` are the entities of the person who asks.
 
+    ``owners`` are those whom it asks of, *Dad* in *Dad's blood group*; who is unknown has no
+    entities.
     ``relatives`` are the names of the people that it calls by what they are to somebody, and
     ``searched`` is the question with those names in place of the words for them; empty if there
     are none.
@@ -67,6 +70,7 @@ class Resolution(NamedTuple):
     asker_is_named: bool = False
     relatives: tuple[str, ...] = ()
     searched: str = ""
+    owners: tuple[Mention, ...] = ()
 
     @property
     def entities(self) -> tuple[Entity, ...]:
@@ -95,19 +99,68 @@ def resolve(question: str, scope: Scope, snapshot: Snapshot) -> Resolution:
     myself = snapshot.asker(scope)
     kinship = Kinship(scope, snapshot)
     relatives: list[Mention] = []
+    unknown: list[Mention] = []
     used: set[int] = set()  # numbers of words that name nobody else
-    for phrase in kin_phrases(words, known):
+    # *Mum*, as her own children call the person who asks, is to herself her mother.
+    others = {
+        alias: entities
+        for alias, entities in known.items()
+        if alias not in KINSHIP_ROLES or not myself or not is_one([*entities, *myself])
+    }
+    for phrase in kin_phrases(words, others):
         mention, hidden = _relative(phrase, words, known, myself, kinship)
         used.update(hidden)
         if mention is not None:
             relatives.append(mention)
+        elif not phrase.is_named and all(role.kin.link in FAMILY_LINKS for role in phrase.roles):
+            first, last = phrase.span(len(phrase.roles))
+            said = " ".join(words.plain[first : last + 1])
+            unknown.append(Mention(said, (), first, phrase.roles[-1].noun))
     mentions = [mention for mention in relatives if mention.entities]
     mentions += _named(words, known, used)
     is_named = any(word in ASKER_WORDS and at not in used for at, word in enumerate(words.plain))
     mentions += _misspelt(words, {*known, *_words_of(mentions)}, used, scope, snapshot)
     mentions.sort(key=lambda mention: mention.first)
     names, searched = _searched(words, relatives)
-    return Resolution(words, tuple(mentions), tuple(myself), is_named, names, searched)
+    owners = [
+        *_owners(words, [*relatives, *unknown, *mentions]),
+        *_strangers(words, used, [*mentions, *unknown]),
+    ]
+    owners += _askers(words, used, scope.person_id, myself)
+    return Resolution(
+        words, tuple(mentions), tuple(myself), is_named, names, searched, tuple(owners)
+    )
+
+
+def _owners(words: Words, mentions: Iterable[Mention]) -> Iterator[Mention]:
+    """Yield those of whom something is asked, each once."""
+    for mention in dict.fromkeys(mentions):
+        if asks_of(words, mention.first, mention.first + mention.words.count(" ")):
+            yield mention
+
+
+def _askers(
+    words: Words, used: Collection[int], person_id: str | None, myself: Sequence[Entity]
+) -> Iterator[Mention]:
+    """Yield the person who asks, where something is asked of them: *my locker*, *am I*."""
+    if person_id is None:
+        return
+    entities = tuple(myself) or (Entity(0, person_id, person_id),)
+    for at, word in enumerate(words.plain[:-1]):
+        if at not in used and (word == "my" or (word == "i" and asks_of_self(words, at))):
+            yield Mention(word, entities, at)
+            return
+
+
+def _strangers(words: Words, used: set[int], mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """Yield the names, of whom something is asked, that nobody in scope has."""
+    names = values_in(words.text, ["name"]).get("name", ())
+    strange = {word for name in names for word in name.split()}
+    used = used.union(*(range(m.first, m.first + 1 + m.words.count(" ")) for m in mentions))
+    for at, word in enumerate(words.plain):
+        is_strange = word in strange or words.is_possessive(at)
+        if at not in used and is_strange and word not in _CORRECT and asks_of(words, at, at):
+            yield Mention(word, (), at)
 
 
 def _relative(

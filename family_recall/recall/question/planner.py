@@ -92,7 +92,10 @@ def plan(
     if "routing" not in leave_out:
         plan = _with_breadth(plan, resolved, stems)
     plan = plan._replace(
-        searched=resolved.searched, entities=resolved.entities, names=resolved.names
+        searched=resolved.searched,
+        entities=resolved.entities,
+        names=resolved.names,
+        owners=resolved.owners,
     )
     focus_id = None if "focus" in leave_out else request.ctx.focus_event_id
     focus = guarded("focus", lambda: _find_focus(focus_id, scope, snapshot), None)

@@ -68,6 +68,8 @@ DOUBTED = OK_FROM - 0.01
 """The highest confidence of an answer that says nothing of something the question names."""
 WEAK_FROM = GUESSED / (GUESSED + DENIED)
 """The confidence below which denying an answer costs less than guessing: 0.25."""
+ANOTHERS = np.float32(WEAK_FROM - 0.05)
+"""The highest confidence of what tells of somebody else than is asked about."""
 
 RERANKED = "_reranked"
 """Suffix of the constants fitted on answers whose first result the cross-encoder has read."""

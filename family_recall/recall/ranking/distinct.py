@@ -1,42 +1,42 @@
-"""Results that are unlike each other: near copies collapsed, and maximal marginal relevance.
+"""Results that are unlike each other: copies collapsed, and maximal marginal relevance.
 
-The same thing is said twice, or the same note is imported twice. Nothing is deleted: the best
-candidate represents its copies, and the answer lists them.
+The same thing is said twice, or the same note is imported twice. Nothing is deleted: the newest
+represents its copies, and the answer lists them.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from msgspec.structs import replace
 
 from family_recall.deadline import has_stopped
+from family_recall.english.text import FILLERS
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.temporal import LASTING
 from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Rows
 from family_recall.store.scope_sql import among
+from family_recall.store.words import split, stem_number
 from family_recall.types import FloatArray, IdArray
 
-NEAR_COPY = 0.9
-"""Jaccard similarity of words from which two memories of one author and kind are copies."""
 FEWEST_WORDS = 4
 """Shorter texts are never copies: "yes, please" is said every day."""
-MOST_COMPARED = 128
-"""Distinct candidates among which near copies are looked for; exact ones are found in all."""
 
 
-def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
-    """Collapse near copies into the best of them, and count them."""
+def deduplicate(run: Runner, ranking: Ranking) -> Ranking:
+    """Collapse copies into the newest of them, and count them."""
     n = len(ranking)
     if not run.can_start("deduplicate", n):
         return ranking
 
     def collapse() -> Ranking:
-        collapsed = collapse_duplicates(ranking, context.request.ctx.top_k)
+        collapsed = collapse_duplicates(ranking)
         if has_stopped():
             run.trace.skip("deduplicate", "stopped", "no time to look for more near copies", n)
         return collapsed
@@ -46,59 +46,46 @@ def deduplicate(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     return distinct
 
 
-def collapse_duplicates(ranking: Ranking, top_k: int) -> Ranking:
-    """Collapse copies into their best representative.
+def collapse_duplicates(ranking: Ranking) -> Ranking:
+    """Collapse copies into the newest of them; into the best where no moment tells which it is.
 
-    Copies have one author and one kind. Exact ones, of the same set of words, are found anywhere
-    in the ranking; near ones among the best ``2 · top_k`` that are no copies. Those not found when
-    the time is up stay as they are.
+    Copies have one author, one kind and the same words, but for words that tell nothing. So
+    whatever differs in a number, a day, a name or a *not* is no copy. Those not found when the time
+    is up stay as they are.
     """
     words, authors, kinds = ranking.rows.words, ranking.rows.authors, ranking.rows.kinds
-    own = words.in_body.nonzero()[0]
-    stems, width = words.stems[own].tobytes(), words.stems.itemsize
+    empty = _empty_stems()
+    is_empty = empty[empty.searchsorted(words.stems).clip(max=len(empty) - 1)] == words.stems
+    own = (words.in_body & ~is_empty).nonzero()[0]
+    stated = np.empty(len(own), [("stem", words.stems.dtype), ("count", np.uint8)])
+    stated["stem"], stated["count"] = words.stems[own], words.columns[words.codes[own], 0]
+    packed, width = stated.tobytes(), stated.itemsize
     bounds = (own.searchsorted(words.bounds) * width).tolist()
-    # Stems ascend, so that equal sets have equal bytes.
-    own_words = [stems[start:end] for start, end in itertools.pairwise(bounds)]
-    keys = list(zip(authors, kinds, own_words, strict=True))
-    n_left = min(2 * top_k, MOST_COMPARED)
-    first: dict[tuple[str | None, str, bytes], int] = {}
-    distinct: dict[tuple[str | None, str], list[tuple[int, frozenset[int]]]] = {}
-    representative: dict[int, int] = {}
+    # Stems ascend, so that the same words have the same bytes.
+    own_words = [packed[start:end] for start, end in itertools.pairwise(bounds)]
+    alike: dict[tuple[str | None, str, bytes], list[int]] = {}
     for row in ranking.order.tolist():
-        author, kind, packed = keys[row]
-        if len(packed) < FEWEST_WORDS * width:
-            continue
-        best = first.setdefault(keys[row], row)
-        if best == row and n_left:
-            if has_stopped():
-                break
-            text = frozenset(memoryview(packed).cast("I"))
-            others = distinct.setdefault((author, kind), [])
-            copied = (other for other, of in others if not has_stopped() and is_near_copy(text, of))
-            best = next(copied, row)
-            if best == row:
-                others.append((row, text))
-                n_left -= 1
-                if not n_left and len({*keys}) == len(keys):
-                    break  # no two are exact copies
-        if best != row:
-            representative[row] = representative.get(best, best)
-    if not representative:
-        return ranking
+        if has_stopped():
+            break
+        if len(own_words[row]) >= FEWEST_WORDS * width:
+            alike.setdefault((authors[row], kinds[row], own_words[row]), []).append(row)
+    occurred_s = np.nan_to_num(ranking.rows.occurred_s, nan=-np.inf).tolist()
     duplicates: dict[int, tuple[int, ...]] = {}
-    for copy, row in representative.items():
-        duplicates[row] = (*duplicates.get(row, ()), copy)
-    order = ranking.order[~among(ranking.order, np.array(list(representative)))]
+    for copies in alike.values():
+        if len(copies) > 1:
+            newest = max(copies, key=lambda row: occurred_s[row])
+            duplicates[newest] = tuple([row for row in copies if row != newest])
+    if not duplicates:
+        return ranking
+    removed = list(itertools.chain.from_iterable(duplicates.values()))
+    order = ranking.order[~among(ranking.order, np.array(removed, np.int64))]
     return replace(ranking, order=order, duplicates=duplicates)
 
 
-def is_near_copy(left: frozenset[int], right: frozenset[int]) -> bool:
-    """Return whether two sets of words have :data:`NEAR_COPY` of all words in common, or more."""
-    n_left, n_right = len(left), len(right)
-    if n_left < NEAR_COPY * n_right or n_right < NEAR_COPY * n_left:
-        return False
-    common = len(left & right)
-    return common >= NEAR_COPY * (n_left + n_right - common)
+@functools.cache
+def _empty_stems() -> npt.NDArray[np.uint32]:
+    stems = [stem_number(stem) for word in FILLERS for _, stem in split(word)]
+    return np.array(sorted(set(stems)), np.uint32)
 
 
 def without(ranking: Ranking, ids: IdArray) -> Ranking:
@@ -115,7 +102,9 @@ def without(ranking: Ranking, ids: IdArray) -> Ranking:
         if row not in removed:
             duplicates[row] = remaining
         elif remaining:
-            heir, position = remaining[0], order.index(row) + 1
+            heir, position = remaining[0], order.index(row)
+            while position and ranking.score[order[position - 1]] < ranking.score[heir]:
+                position -= 1
             while position < len(order) and ranking.score[order[position]] > ranking.score[heir]:
                 position += 1
             order.insert(position, heir)

@@ -16,13 +16,16 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from importlib import resources
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
 from family_recall import english
 from family_recall.english import BITS, Question, Values, mask_of, mask_of_kinds
-from family_recall.english.text import STOP_WORDS
+from family_recall.english.text import STOP_WORDS, lowered, runs_in
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.recall.ranking.features import INDEX
@@ -49,6 +52,14 @@ MOST_PAIRS = 8
 """Pairs whose texts are read."""
 MOST_CHARS = 150
 """Length of a text that is compared in full; a longer one tells of several things."""
+
+FEWEST_ALIKE = 4
+"""Words that a text told again has in common with the first telling, and …"""
+MOSTLY_ALIKE = 0.55
+"""… the share of its words."""
+MOST_DIFFERENT = 4
+"""Words that it has instead of others."""
+_MOST_READ = 1000  # characters
 
 _SAYS_CHANGE = mask_of("changed", "stopped")
 _SAYS_NEW = mask_of("changed", "stopped", "renewed")
@@ -80,20 +91,26 @@ class Rival:
     reason: str
 
 
-def rivals(
-    context: QueryContext, ranking: Ranking, n: int
-) -> tuple[list[Rival], dict[int, Statement]]:
-    """Compare the pairs among the best n candidates that may be rivals.
+class Compared(NamedTuple):
+    """Pairs that may be rivals, those that surely are (told again with another value), and texts.
 
-    Returns:
-        The pairs, and the statement of each memory in them and of each fact with a key, by row.
+    ``statements`` by row: of each memory in a pair, and of each fact with a key.
     """
+
+    pairs: Sequence[Rival] = ()
+    retold: Sequence[tuple[int, int]] = ()
+    statements: Mapping[int, Statement] = MappingProxyType({})
+
+
+def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
+    """Compare the pairs among the best n candidates that may be rivals."""
     best = ranking.order[:n]
     chosen = _likely(context, ranking, best)
+    alike = _alike(context, ranking, best)
     keyed = best[(ranking.rows.cues[best] & BITS["fact"]) != 0].tolist()
-    if not chosen and len(keyed) < 2:
-        return [], {}
-    rows = sorted({*itertools.chain.from_iterable(chosen), *keyed})
+    if not chosen and not alike and len(keyed) < 2:
+        return Compared()
+    rows = sorted({*itertools.chain.from_iterable((*chosen, *alike)), *keyed})
     ids = ranking.rows.ids[rows]
     by_id = context.snapshot.statements(ids, context.scope)
     statements = {
@@ -101,11 +118,18 @@ def rivals(
         for row, memory in zip(rows, ids.tolist(), strict=True)
         if memory in by_id
     }
+    question, rarity = context.plan.asked, _rarity(context)
+    retold = [
+        (older, newer)
+        for older, newer in alike
+        if older in statements
+        and newer in statements
+        and _tells_again(question, statements[older].text, statements[newer].text)
+    ]
     short = {row for row, statement in statements.items() if len(statement.text) <= MOST_CHARS}
     chosen = {pair: cosine for pair, cosine in chosen.items() if short.issuperset(pair)}
     if not chosen:
-        return [], statements
-    question, rarity = context.plan.asked, _rarity(context)
+        return Compared((), retold, statements)
     paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
     stated = _stated(context, ranking, paired, rarity)
     compared = []
@@ -120,7 +144,60 @@ def rivals(
             elif cues & BITS["stopped"]:
                 why = "says that it ended"
             compared.append(Rival(older, newer, features, why))
-    return compared, statements
+    return Compared(compared, retold, statements)
+
+
+def _alike(context: QueryContext, ranking: Ranking, best: IdArray) -> list[tuple[int, int]]:
+    """Return pairs (older, newer) of rows by one author that have most of their words in common."""
+    rows, question = ranking.rows, context.plan.asked
+    if question.asks_event or question.asks_all:
+        return []
+    words, moments, lengths = rows.words, rows.occurred_s.tolist(), rows.n_words.tolist()
+    stems: dict[int, frozenset[int]] = {}
+
+    def stems_of(row: int) -> frozenset[int]:
+        if row not in stems:
+            of_row = words.of_row(row)
+            own = words.stems[of_row][words.in_body[of_row]].tolist()
+            stems[row] = frozenset(own) - _stems_of(STOP_WORDS)
+        return stems[row]
+
+    pairs = []
+    order = best.tolist()
+    for place, one in enumerate(order[:FIRST]):
+        for other in order[place + 1 :]:
+            if (
+                rows.authors[one] != rows.authors[other]
+                or rows.sessions[one] == rows.sessions[other]
+                or moments[one] == moments[other]
+                or 2 * min(lengths[one], lengths[other]) < max(lengths[one], lengths[other])
+                or (rows.cues[one] | rows.cues[other]) & _ASKS
+            ):
+                continue
+            left, right = stems_of(one), stems_of(other)
+            common = len(left & right)
+            enough = common >= FEWEST_ALIKE or (common > 1 and left == right)
+            if enough and common >= MOSTLY_ALIKE * max(len(left), len(right)):
+                pairs.append((one, other) if moments[one] < moments[other] else (other, one))
+    return pairs[:MOST_PAIRS]
+
+
+def _tells_again(question: Question, older: str, newer: str) -> bool:
+    """Whether a text is an older one with another value in it: not with somebody else in it."""
+    before, after = (runs_in(lowered(text[:_MOST_READ])) for text in (older, newer))
+    names = set[str]()
+    if not question.asks_who:
+        for text in (older, newer):
+            names.update(
+                *(name.split() for name in english.values_in(text, ["name"]).get("name", ()))
+            )
+    differ = [set[str](), set[str]()]
+    for kind, start, end, start2, end2 in SequenceMatcher(None, before, after, False).get_opcodes():
+        if kind != "equal":
+            differ[0].update(before[start:end])
+            differ[1].update(after[start2:end2])
+    own = [words - other for words, other in (differ, differ[::-1])]
+    return 0 < max(map(len, own)) <= MOST_DIFFERENT and names.isdisjoint(own[0] | own[1])
 
 
 def probability(features: Sequence[float], *, has_changed: bool = False) -> float:

@@ -48,8 +48,9 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     question = context.plan.asked
     if question.asks_last:
         ranking = takes_over(ranking, latest(context, ranking, n))
-    compared, statements = rivals(context, ranking, n)
-    reasons = fact_rivals(ranking, statements)
+    compared, retold, statements = rivals(context, ranking, n)
+    reasons = dict.fromkeys(retold, "is told again with another value")
+    reasons |= fact_rivals(ranking, statements)
     if not compared and not reasons:
         return ranking
     before = question.moment == "before"

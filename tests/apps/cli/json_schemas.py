@@ -72,6 +72,7 @@ RESULT = opened(
     ),
     rationale={"type": ["object", "null"]}, fact_key=TEXT_OR_NULL, fact_value=TEXT_OR_NULL,
     superseded_by=TEXT_OR_NULL, superseded_because=TEXT_OR_NULL, copies=listed(TEXT),
+    whose=TEXT_OR_NULL,
     features=by_name(NUMBER), reasons=listed(TEXT),
 )  # fmt: skip
 ANSWER = opened(

@@ -126,13 +126,13 @@ def test_what_was_rejected_still_answers_another_question(
 
 
 def test_what_is_left_is_no_surer_than_before(home: FamilyRecall) -> None:
-    """The second result becomes the first, with the confidence it had."""
+    """The second result becomes the first, and answers for itself, but never as sure."""
     before = recall(home, "Who is our dentist?", "priya")
     reject(home, "Who is our dentist?", "dentist")
     try:
         after = recall(home, "Who is our dentist?", "priya")
         assert after.results[0].doc_id == before.results[1].doc_id
-        assert after.results[0].confidence == before.results[1].confidence
+        assert before.results[1].confidence <= after.confidence <= before.confidence
         assert after.status != "ok"
         assert after.answerable == after.confidence
     finally:

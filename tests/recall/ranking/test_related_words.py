@@ -36,6 +36,7 @@ def rows_of(*texts: str) -> Rows:
         n_words=np.full(n, 2),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
+        contexts=np.zeros(n, np.int64),
         words=row_words(packed),
     )
 

@@ -33,6 +33,7 @@ def ranking_of(*bm25: float, without: tuple[int, ...] = ()) -> Ranking:
         n_words=np.ones(n, np.int64),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
+        contexts=np.zeros(n, np.int64),
         words=row_words([b""] * n),
     )
     features = absent(n)

@@ -33,6 +33,7 @@ def rows(*occurred_days: float) -> Rows:
         n_words=np.ones(n, np.int64),
         cues=np.zeros(n, np.int64),
         sessions=np.arange(n),
+        contexts=np.zeros(n, np.int64),
         words=row_words([b""] * n),
     )
 
