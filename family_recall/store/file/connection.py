@@ -31,11 +31,15 @@ def connect(
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     # A recall runs some twenty statements: those of the last twenty recalls stay prepared.
     connection = apsw.Connection(str(path), flags=flags, statementcachesize=400)
-    wait_for_others(connection, busy_timeout_ms)
-    # Otherwise each run of a statement is planned again for its bound values.
-    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    if key is not None:
-        key.unlock(connection, path)
+    try:
+        wait_for_others(connection, busy_timeout_ms)
+        # Otherwise each run of a statement is planned again for its bound values.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        if key is not None:
+            key.unlock(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 

@@ -134,7 +134,8 @@ class Connections:
                 self._n_lent += 1
                 is_lent = True
                 if self._idle and not fresh:
-                    connection = self._idle.pop()
+                    connection = self._idle[-1]
+                    del self._idle[-1]  # no call: an exception after pop() would lose it
             if connection is None:
                 with translated(self.path):
                     connection = self._connect()
@@ -149,10 +150,14 @@ class Connections:
             with self._lock:
                 self._n_lent -= is_lent
                 if connection is not None:
-                    if self._closed or fresh or _is_reading(connection):
-                        connection.close()
-                    else:
-                        self._idle.append(connection)
+                    ends = True
+                    try:
+                        ends = self._closed or fresh or _is_reading(connection)
+                    finally:
+                        if ends:
+                            connection.close()
+                        else:
+                            self._idle.append(connection)
                 self._returned.notify_all()
 
     @contextlib.contextmanager
@@ -242,8 +247,8 @@ class Connections:
                     yield
             finally:
                 if not self._closed and _is_reading(self._writer):
-                    self._writer.close()
-                    self._writer = self._connect()
+                    self._writer, before = self._connect(), self._writer
+                    before.close()
 
     def _begin(self) -> None:
         """Begin a write transaction, after a pause if other processes write too.

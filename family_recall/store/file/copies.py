@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,8 +127,13 @@ def rekey(path: Path, key: Key | None, new: Key | None) -> None:
                 old_file.xSync(apsw.SQLITE_SYNC_FULL)
 
 
-def _opened(path: Path, key: Key | None) -> contextlib.closing[apsw.Connection]:
-    return contextlib.closing(connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE))
+@contextlib.contextmanager
+def _opened(path: Path, key: Key | None) -> Iterator[apsw.Connection]:
+    connection = connect(path, key, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:  # closing() closes nothing where an exception of a signal handler stops its exit
+        yield connection
+    finally:
+        connection.close()
 
 
 def _copy(
