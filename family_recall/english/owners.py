@@ -13,11 +13,8 @@ from .text import SELF, STOP_WORDS, Words
 
 US: Final = frozenset(("we", "us", "our", "ours", "ourselves"))
 YOU: Final = frozenset(("your", "yours", "yourself"))
-PRONOUNS: Final = {
-    "he": "m", "him": "m", "his": "m", "she": "f", "her": "f", "hers": "f",
-    "they": "", "them": "", "their": "", "theirs": "",
-}  # fmt: skip
-"""Words that may stand for anybody of a sort; of any sort where it is empty."""
+PRONOUNS: Final = frozenset("he her hers him his she their theirs them they".split())
+"""Words that may stand for anybody."""
 
 _ASKING = frozenset(
     """

@@ -203,6 +203,11 @@ class Words(NamedTuple):
         ends_in_s = self.written[at].endswith(("'s", "’s"))
         return (ends_in_s or ends_in_mark) and self.plain[at] not in STOP_WORDS
 
+    def said(self, first: int, last: int) -> str:
+        """Return some words as they are written, without the mark of what is theirs."""
+        written = self.text[self.spans[first][0] : self.spans[last][1]]
+        return written.removesuffix("'s").removesuffix("’s")
+
     def longest(self, at: int, known: Container[str], most: int = LONGEST_NAME) -> str:
         """Return the longest of some normalised names that begins at a word, or an empty text."""
         return _longest(self.plain, at, known, most)

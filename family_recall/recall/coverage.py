@@ -172,10 +172,8 @@ def _owners(
 
 
 def _said(words: Words, owner: Mention) -> str:
-    """Return how a question calls somebody, without the mark of what is theirs."""
-    last = owner.first + owner.words.count(" ")
-    said = words.text[words.spans[owner.first][0] : words.spans[last][1]]
-    return said.removesuffix("'s").removesuffix("’s")
+    """Return how a question calls somebody."""
+    return words.said(owner.first, owner.first + owner.words.count(" "))
 
 
 def _elsewhere_read(context: QueryContext, qualifying: frozenset[str]) -> set[str]:

@@ -324,10 +324,8 @@ class _Reading:
         self, first: int, last: int, entities: tuple[Entity, ...] = (), noun: str = ""
     ) -> _Somebody:
         words = self._words
-        said = words.text[words.spans[first][0] : words.spans[last][1]]
         told, verb, has = told_of(words, first, last), acts(words, last), owned_by(words, last)
-        said = said.removesuffix("'s").removesuffix("’s")
-        return _Somebody(said, entities, noun, told, verb, has)
+        return _Somebody(words.said(first, last), entities, noun, told, verb, has)
 
 
 _TIES = FAMILY_LINKS - {"pet"}
