@@ -194,6 +194,42 @@ def test_the_same_said_of_something_else_replaces_nothing(
     assert outdated(recall(home, question, "rajesh")) == {}
 
 
+@pytest.mark.parametrize(
+    ("question", "older", "newer"),
+    [
+        (
+            "what's the alarm code",
+            "changed alarm code, it's 9052 now, 4417 is dead",
+            (
+                "changed all the batteries in the smoke alarms now, the landing one is from 2019"
+                " and has to be replaced by 2031, tell Oma"
+            ),
+        ),
+        (
+            "where are the passports kept",
+            "passports moved, they're in the blue tin on top of the wardrobe now",
+            (
+                "moved all the winter coats and the boots to the loft now, the blue suitcase is in"
+                " the garage behind the paint, ladder at Oma's"
+            ),
+        ),
+    ],
+)
+def test_a_change_of_something_else_takes_no_place(
+    path: Path, question: str, older: str, newer: str
+) -> None:
+    """A later change with a topic of its own, far from the question, stays below the answer."""
+    with open_home(path, encoder=shipped()) as home:
+        move_in(home)
+        remember(home, older, doc_id="0", occurred_at=START)
+        remember(home, newer, doc_id="1", occurred_at=START + dt.timedelta(days=350))
+        home.flush()
+        answer = recall(home, question, "rajesh")
+
+    assert found(answer)[0] == "0"
+    assert not answer.changed
+
+
 def test_two_of_one_talk_are_both_true(home: FamilyRecall) -> None:
     """Who names two days one after the other has pottery on both."""
     for at, day in enumerate(("Monday", "Thursday")):

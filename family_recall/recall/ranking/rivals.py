@@ -46,6 +46,11 @@ LEAST_COSINE = 0.42
 those that replace another are less alike (`tools.fit.supersession`)."""
 SPEAKS_OF_IT = 0.4
 """Share of the question's words, by rarity, from which two memories speak of just what is asked."""
+MUCH_FURTHER = 0.15
+"""Distance in meaning from the question, beyond the older's, from which a newer memory …"""
+ANOTHER_TOPIC = 4
+"""… with so many words of its own is about something else: the smoke alarms, not the alarm's code.
+One that says no more than *it's 5521 now* has its topic from what was said before."""
 FIRST = 6
 """Candidates that a later one may replace: what stands below is not the answer."""
 MOST_PAIRS = 8
@@ -134,6 +139,8 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     stated = _stated(context, ranking, paired, rarity)
     compared = []
     for (older, newer), cosine in chosen.items():
+        if _changes_topic(stated[older], stated[newer]):
+            continue
         features = pair_features(question, rarity, stated[older], stated[newer], cosine)
         differs, says_change = features[_DIFFERS], features[_DIFFERS + 1]
         if differs or says_change:
@@ -326,6 +333,12 @@ def _stated(
             values=read.values([kind for kind, bit in kinds if cues & bit]),
         )
     return stated
+
+
+def _changes_topic(older: Stated, newer: Stated) -> bool:
+    """Whether a newer memory is about something else, which the question did not mean."""
+    is_far = older.near - newer.near > MUCH_FURTHER
+    return is_far and len(newer.stems - older.stems) >= ANOTHER_TOPIC
 
 
 def _rarity(context: QueryContext) -> dict[int, float]:
