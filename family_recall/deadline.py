@@ -158,22 +158,25 @@ class _AlarmThread:
             if self._thread is None:
                 self._is_ending = False
                 self._thread = Thread(self._run, "family_recall-alarm")
-            elif at_s < self._wakes_at_s:  # waking it is expensive
+            self._thread.start()
+            if at_s < self._wakes_at_s:  # waking it is expensive
                 self._changed.notify_all()
 
     def end(self) -> None:
         """End the thread when no block is running."""
         with self.lock:
-            thread, is_idle = self._thread, not self.running
+            thread, is_idle = self._thread, not any(alarm() for alarm in self.running)
             self._is_ending = True
-            self._changed.notify_all()  # an interrupted start may have left a second thread
+            self._changed.notify_all()
         if thread is not None and is_idle:
             thread.join()
 
     def _run(self) -> None:
         with self.lock:
-            while self.running or not self._is_ending:
+            while True:
                 self._wakes_at_s = self._fire()
+                if self._is_ending and not self.running:
+                    break
                 left_s = self._wakes_at_s - time.monotonic()
                 if left_s > 0.0:
                     self._changed.wait(min(left_s, threading.TIMEOUT_MAX))

@@ -57,28 +57,44 @@ class Latch:
 
 
 class Thread:
-    """A thread that runs a call from now on; it does not keep the program from ending."""
+    """A thread that runs a call once; it does not keep the program from ending.
+
+    Keep it before :meth:`start`: what an exception interrupts, the next start or join completes.
+    """
 
     def __init__(self, call: Callable[[], object], name: str) -> None:
-        """Start it.
+        """Prepare it."""
+        self._call, self._ended, self._ident = call, Latch(), 0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._is_started = False
+        self._first = threading.Lock()
+
+    def start(self) -> None:
+        """Start it, unless it is started.
 
         Raises:
             RuntimeError: If no thread can be started.
         """
-        self._call, self._ended, self._ident = call, Latch(), 0
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        # Not here: start() waits with locks of Python's.
-        _thread.start_new_thread(self._start, ())
+        if not self._is_started:
+            # Not here: threading's start() waits with locks of Python's.
+            _thread.start_new_thread(self._start, ())
+            self._is_started = True
 
     def join(self) -> None:
         """Wait until the call has ended; in the thread itself, do nothing."""
         if threading.get_ident() == self._ident:
+            return
+        try:
+            self.start()
+        except RuntimeError:  # it never ran
             return
         self._ended.wait()
         if self._thread.ident is not None:
             self._thread.join()
 
     def _start(self) -> None:
+        if not self._first.acquire(blocking=False):
+            return  # an earlier start() was interrupted after it had started this
         try:
             self._thread.start()
         except RuntimeError:  # there is room for one thread alone
@@ -174,6 +190,8 @@ class Workers(concurrent.futures.Executor):
                 raise ClosedError("the household was closed; open it again")
             if len(self._threads) < self._n:
                 self._threads.append(Thread(functools.partial(_work, self._calls), self._name))
+            for thread in self._threads:
+                thread.start()
             self._calls.put(call)
 
 

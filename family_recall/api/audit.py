@@ -78,8 +78,9 @@ class AuditWriter:
             if len(self._pending) > MAX_PENDING:
                 self._drop_oldest()
             if self._thread is None:
-                self._thread = Thread(self._run, "family_recall-audit")
                 atexit.register(self.close)
+                self._thread = Thread(self._run, "family_recall-audit")
+            self._thread.start()
             if len(self._pending) == 1:
                 self._wake.notify()
 

@@ -138,17 +138,19 @@ class Models:
             if self._thread is None:
                 # Python ends such threads at exit; inside ONNX Runtime that aborts the process.
                 atexit.register(self.close)
-                try:
-                    self._thread = Thread(self._load, "family_recall-models")
-                except RuntimeError:  # no address space for its stack
-                    atexit.unregister(self.close)
-                    self._faults[BiEncoder.ROLE] = NO_THREAD
-                    self._static_ready.set()
-                    self._ready.set()
+                self._thread = Thread(self._load, "family_recall-models")
+            try:
+                self._thread.start()
+            except RuntimeError:  # no address space for its stack
+                atexit.unregister(self.close)
+                self._faults[BiEncoder.ROLE] = NO_THREAD
+                self._static_ready.set()
+                self._ready.set()
 
     def _load(self) -> None:
         try:
-            self._static = self._loaded(StaticEncoder)
+            if not self._closed:
+                self._static = self._loaded(StaticEncoder)
             self._static_ready.set()
             if not self._closed:
                 self._encoder = self._loaded(BiEncoder)

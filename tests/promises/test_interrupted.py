@@ -18,6 +18,8 @@ from family_recall import Grant, Memory
 from family_recall.api import FamilyRecall, files
 from family_recall.encoders.base import Encoding
 from family_recall.errors import ClosedError
+from family_recall.store.file import copies
+from family_recall.store.file.connections import Connections
 from family_recall.threads import Latch, Workers
 from tests.conftest import (
     HOME,
@@ -32,7 +34,7 @@ from tests.conftest import (
     stories,
 )
 from tools.torture import interrupts
-from tools.torture.interrupts_work import WORK
+from tools.torture.interrupts_work import WORK, open_connections
 
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="the tool forks")
 
@@ -196,6 +198,54 @@ def test_an_interrupted_close_is_completed_by_the_next(path: Path) -> None:
         with pytest.raises(ClosedError):
             recall(home, "When do the bins go out?")
     files.rekey(path, new_key="a new key")
+
+
+def read_twice(connections: Connections) -> None:
+    """Lend two readers at once, one of them new."""
+    with connections.reading(), connections.reading(fresh=True):
+        pass
+
+
+def write(connections: Connections) -> None:
+    """Write nothing."""
+    with connections.writing():
+        pass
+
+
+CONNECTED = [read_twice, write, Connections.compact, Connections.reset_unreadable]
+
+
+@pytest.mark.parametrize("call", CONNECTED)
+def test_no_connection_is_open_after_close(
+    path: Path, call: Callable[[Connections], object]
+) -> None:
+    """Whatever was interrupted before, at any point: each is in use, waits, or is closed."""
+    connections = Connections(path, create=True)
+    with interrupts.Points(None) as points:
+        call(connections)
+    for at in range(points.passed):
+        with contextlib.suppress(interrupts.Interrupted), interrupts.Points(at):
+            call(connections)
+        assert len(open_connections(path)) == 1 + len(connections._idle), f"at {at}"
+        assert connections._n_lent == 0, f"at {at}"
+    call(connections)
+    connections.close()
+    assert open_connections(path) == []
+
+
+def test_no_connection_of_a_copy_is_left_open(path: Path) -> None:
+    """At whatever point it is interrupted."""
+    Connections(path, create=True).close()
+    with interrupts.Points(None) as points, copies._opened(path, None):
+        pass
+    for at in range(points.passed):
+        with (
+            contextlib.suppress(interrupts.Interrupted),
+            interrupts.Points(at),
+            copies._opened(path, None),
+        ):
+            pass
+        assert open_connections(path) == [], f"at {at}"
 
 
 def test_a_waiting_thread_notices_a_latch_whose_lock_another_has_left_locked() -> None:

@@ -41,6 +41,7 @@ PER_PROCESS = 100  # interrupts before a new process and household
 CHECKED_EVERY = 20  # interrupts between two checks of the whole file
 STUCK_S = 12.0  # the longest time of a call and the checks after it
 _REPEAT_S = 0.0002  # a signal comes again until it has stopped the call
+_PASSED_OVER = __name__, "_weakrefset"  # nobody gets what a callback of a weak reference raises
 
 
 class Interrupted(BaseException):
@@ -200,7 +201,7 @@ class Points:
         sys.setprofile(None)
 
     def _count(self, frame: Any, event: str, argument: object) -> None:  # noqa: ARG002  Python's
-        if event in {"call", "c_return"} and frame.f_globals.get("__name__") != __name__:
+        if event in {"call", "c_return"} and frame.f_globals.get("__name__") not in _PASSED_OVER:
             self.passed += 1
             if self.passed - 1 == self.at:
                 sys.setprofile(None)

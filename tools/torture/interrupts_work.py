@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
+
 from family_recall import Memory
 from family_recall.api import FamilyRecall, files
 from family_recall.encoders.base import Encoder
@@ -86,14 +88,15 @@ class Household:
         if thoroughly:
             checks = self.home.maintenance.check()
             problems += [f"{check.what}: {check.problem}" for check in checks if check.problem]
-            self.close()
+            problems += self.close()
             problems += [f"{folder.name} is left" for folder in leftovers(self.path.parent)]
             self.home = self._open()
         return problems
 
-    def close(self) -> None:
-        """Close it."""
+    def close(self) -> list[str]:
+        """Close it, and return what is open all the same."""
         self.home.close()
+        return [f"{name} is open after close" for name in open_connections(self.path.parent)]
 
     def new(self) -> Memory:
         """Return a memory that is not there yet, and may be from now on."""
@@ -144,6 +147,12 @@ class Household:
         if connections._n_lent > 1:  # noqa: SLF001  the log's thread may read
             left.append(f"{connections._n_lent} readers are lent")  # noqa: SLF001
         return left
+
+
+def open_connections(place: Path) -> list[str]:
+    """Return the names of the files of this place to which a connection of this process is open."""
+    names = [connection.filename for connection in apsw.connections()]
+    return [name for name in names if name and Path(name).resolve().is_relative_to(place.resolve())]
 
 
 def open_home(path: Path, key: Secret | None = None) -> FamilyRecall:

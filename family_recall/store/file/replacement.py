@@ -115,7 +115,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
                 raise _cannot_write(beside, error) from error
             if folder.exists():
                 break
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(_remove, folder)
         yield folder
 
 
@@ -194,6 +194,20 @@ def _abandoned(folder: Path, action: Callable[[Path], object]) -> list[Path]:
             action(partial)
             abandoned.append(partial)
     return abandoned
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder of this process, as far as that is possible.
+
+    Where an exception of a signal handler comes after shutil.rmtree has closed a descriptor, it
+    closes it again: another thread's, or with an error that hides the exception.
+    """
+    for place, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            with contextlib.suppress(OSError):
+                Path(place, name).unlink()
+        with contextlib.suppress(OSError):
+            Path(place).rmdir()
 
 
 def _take_mode(place: Path, partial: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import stat
@@ -25,6 +26,7 @@ from family_recall.store.file.replacement import (
 )
 from tests.apps.cli.runner import call, done
 from tests.conftest import open_home
+from tools.torture.interrupts import Interrupted, Points
 
 forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 
@@ -107,6 +109,19 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
 
     assert (tmp_path / "page.html").is_symlink()
     assert (tmp_path / "far" / "page.html").read_text(encoding="utf-8") == "new"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of files' ends
+def test_an_interrupt_at_any_point_is_what_comes_out(tmp_path: Path) -> None:
+    """No error takes its place, and nothing is left beside the file."""
+    path = tmp_path / "page.html"
+    with Points(None) as points, replacing(path):
+        pass
+    for at in range(points.passed):
+        with contextlib.suppress(Interrupted), Points(at), replacing(path):
+            pass
+        remove_leftovers(tmp_path)
+        assert list(tmp_path.iterdir()) == [path]
 
 
 def test_an_error_leaves_the_file_of_before_and_nothing_else(tmp_path: Path) -> None:
