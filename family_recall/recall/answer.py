@@ -68,15 +68,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         if n_damaged := len(context.snapshot.damaged):
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
-        confidence = certainty.confidences(ranking.score[chosen])
-        if some_rejected:
-            confidence = np.where(
-                rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
-            )
-        if ranked.uncovered or some_rejected:  # the alarm code, and not that of the office
-            confidence = np.minimum(confidence, np.float32(DOUBTED))
-        is_anothers = [_whose(ranking, row) is not None for row in chosen.tolist()]
-        confidence = np.where(is_anothers, np.minimum(confidence, ANOTHERS), confidence)
+        confidence = _confidence(ranked, chosen, some_rejected=some_rejected)
         results = _results(ranked, by_id, chosen, confidence, trace)
         chosen = chosen[: len(results)]
         span.n_out = len(results)
@@ -104,7 +96,8 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         status=status,
         confidence=best,
         answerable=max(answerable, best),
-        uncovered=ranked.uncovered if results else (),
+        uncovered=_uncovered(ranked) if results else (),
+        parts=ranked.parts,
         strategy=plan.strategy,
         mode=context.mode,
         profile=ctx.profile,
@@ -133,6 +126,26 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
         changed=_changes(ranking, chosen, now.tzinfo),
         completeness=_completeness(ranked, len(results)),
     )
+
+
+def _confidence(ranked: Ranked, chosen: IdArray, *, some_rejected: bool) -> FloatArray:
+    """Return how sure it is that each chosen row answers: (n,)."""
+    ranking, parts = ranked.ranking, ranked.parts
+    confidence = ranked.certainty.confidences(ranking.score[chosen])
+    for part in parts:
+        if part.best is not None:
+            is_first = [ranking.rows.doc_ids[row] == part.best.doc_id for row in chosen.tolist()]
+            confidence = np.where(is_first, np.float32(part.confidence), confidence)
+    if some_rejected:
+        confidence = np.where(
+            rejected_among(ranking, chosen), np.minimum(confidence, REJECTED), confidence
+        )
+    # The alarm code, and not that of the office; or one of two that are asked for.
+    unsaid = any(part.status != "ok" for part in parts) if parts else bool(ranked.uncovered)
+    if unsaid or some_rejected:
+        confidence = np.minimum(confidence, np.float32(DOUBTED))
+    is_anothers = [_whose(ranking, row) is not None for row in chosen.tolist()]
+    return np.where(is_anothers, np.minimum(confidence, ANOTHERS), confidence)
 
 
 def _results(
@@ -215,6 +228,17 @@ def _whose(ranking: Ranking, row: int) -> str | None:
     """Return whose fact a row tells, where the question asks of somebody else."""
     owned = ranking.owned.get(row)
     return owned.whose if owned is not None and owned.telling == "another's" else None
+
+
+def _uncovered(ranked: Ranked) -> tuple[str, ...]:
+    """Return what the question names and is not answered."""
+    if not ranked.parts:
+        return ranked.uncovered
+    unsaid = [
+        part.uncovered or (() if part.best else (part.query_text.rstrip("?"),))
+        for part in ranked.parts
+    ]
+    return tuple(dict.fromkeys(itertools.chain.from_iterable(unsaid)))
 
 
 def _hits(run: Run, rows: Rows) -> list[Hit]:

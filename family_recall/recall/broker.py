@@ -18,6 +18,7 @@ from family_recall.encoders.base import batch_size_of, scores_of
 from family_recall.encoders.loader import Models
 from family_recall.english import Question
 from family_recall.english.follow_up import standalone
+from family_recall.english.parts import parts_of
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
 from family_recall.recall import candidates
 from family_recall.recall.answer import make_answer
@@ -32,6 +33,7 @@ from family_recall.recall.ranking.distinct import diversify, recent_first, witho
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.owners import set_others_back
 from family_recall.recall.ranking.profiles import OPENING
+from family_recall.recall.ranking.ranker import takes_over
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
 from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
@@ -106,15 +108,17 @@ class Broker:
         """
         if Question(request.query_text).opens_conversation:
             return self.opening(request, now, wall_s, asked_at_s)
+        parts = self._parts(request, now, wall_s, asked_at_s)
         with self._started(request, asked_at_s) as run:
-            answer = make_answer(self._ranked(run, now, wall_s), now, run.trace)
+            answer = make_answer(self._ranked(run, now, wall_s, parts), now, run.trace)
             run.finish()
             return answer
 
     def inspect(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Inspection:
         """Answer a request, and explain for what came close why it is not in the answer."""
+        parts = self._parts(request, now, wall_s)
         with self._started(request) as run:
-            ranked = self._ranked(run, now, wall_s)
+            ranked = self._ranked(run, now, wall_s, parts)
             answer = make_answer(ranked, now, run.trace)
             run.finish()
             return Inspection(answer, near_misses(ranked, answer))
@@ -145,8 +149,9 @@ class Broker:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
             StoreError: If it is damaged in the file, and so is in no answer.
         """
+        parts = self._parts(request, now, wall_s)
         with self._started(request) as run:
-            ranked, snapshot = self._ranked(run, now, wall_s), run.snapshot
+            ranked, snapshot = self._ranked(run, now, wall_s, parts), run.snapshot
             answer = make_answer(ranked, now, run.trace)
             memory = snapshot.find(doc_id, ranked.context.scope)
             if not memory.intact:
@@ -212,8 +217,7 @@ class Broker:
     def _started(self, request: RecallRequest, asked_at_s: float | None = None) -> Iterator[Runner]:
         """Admit a request, a follow-up as the question it means, and open the file for it."""
         if request.ctx.previous:
-            question = standalone(request.query_text, request.ctx.previous)
-            request = dataclasses.replace(request, query_text=question)
+            request = dataclasses.replace(request, query_text=_question_of(request))
         admitted = self.gate.admit(request, asked_at_s)
         # First the file: it refuses a forked process, where the gate's lock may be held for good.
         with (
@@ -225,8 +229,38 @@ class Broker:
                 run.trace.degrade("file", "damaged", damage)
             yield run
 
-    def _ranked(self, run: Runner, now: dt.datetime, wall_s: float) -> Ranked:
-        """Find and rank what answers, and say how sure that is."""
+    def _parts(
+        self,
+        request: RecallRequest,
+        now: dt.datetime,
+        wall_s: float,
+        asked_at_s: float | None = None,
+    ) -> tuple[Answer, ...]:
+        """Answer each of the questions that are in one; none where it is one, or none is answered.
+
+        They and the whole, which is asked after them, share its time evenly.
+        """
+        questions = parts_of(_question_of(request))
+        if len(questions) == 1:
+            return ()
+        deadline = Deadline.after(request.ctx.time_budget_ms, self.gate.clock, since_s=asked_at_s)
+        answers = []
+        for done, question in enumerate(questions):
+            left_ms = max(deadline.remaining_ms() / (len(questions) + 1 - done), 1.0)
+            ctx = dataclasses.replace(request.ctx, previous=None, time_budget_ms=left_ms)
+            part = dataclasses.replace(request, query_text=question, ctx=ctx)
+            with self._started(part) as run:
+                answers.append(make_answer(self._ranked(run, now, wall_s), now, run.trace))
+                run.finish()
+        return tuple(answers) if any(answer.best for answer in answers) else ()
+
+    def _ranked(
+        self, run: Runner, now: dt.datetime, wall_s: float, parts: tuple[Answer, ...] = ()
+    ) -> Ranked:
+        """Find and rank what answers, and say how sure that is.
+
+        What answers one of the ``parts`` stands first, in their order.
+        """
         context = understand(run, self.store, now, wall_s)
         quoted = searching.identifiers(run, context)
         if len(quoted) and quoted.scores[0] == 1.0:
@@ -239,6 +273,8 @@ class Broker:
             for refine in self.refinements:
                 ranking = refine(run, ranked.context, ranking)
             ranked = self._with_certainty(run, replace(ranked, ranking=ranking))
+        if parts and ranked.context.plan.strategy != "TIMELINE":
+            ranked = _parts_first(ranked, parts)
         ranking = set_rejected_last(run, ranked.context, ranked.ranking)
         if ranking is not ranked.ranking and ranked.certainty.decided_by == "score":
             # What is left answers for itself, but no surer than what was rejected.
@@ -277,3 +313,22 @@ class Broker:
         )
         known = calibration.evidence(context, pool, ranking, says_all=not unsaid)
         return replace(ranked, certainty=fitted.certainty(known), uncovered=unsaid)
+
+
+def _parts_first(ranked: Ranked, parts: tuple[Answer, ...]) -> Ranked:
+    """Place what answers each part first, in their order; nothing where one memory answers all."""
+    ranking = ranked.ranking
+    at = {ranking.rows.doc_ids[row]: row for row in ranking.order.tolist()}
+    firsts = [part.best.doc_id for part in parts if part.best is not None]
+    rows = [at[first] for first in dict.fromkeys(firsts) if first in at][::-1]
+    above = [*ranking.order[:1].tolist(), *rows]
+    if above == rows * 2:
+        return ranked
+    ranking = takes_over(ranking, zip(rows, above, strict=False))
+    return replace(ranked, ranking=ranking, parts=parts)
+
+
+def _question_of(request: RecallRequest) -> str:
+    """Return what is asked, by a follow-up what it means."""
+    previous = request.ctx.previous
+    return standalone(request.query_text, previous) if previous else request.query_text

@@ -35,7 +35,7 @@ from family_recall.store.passages import MOST_IN_PASSAGES
 from family_recall.store.scope_sql import among
 from family_recall.store.vector_search import TokenVectors
 from family_recall.store.words import stem_number
-from family_recall.types import FloatArray
+from family_recall.types import Answer, FloatArray
 
 FEWEST_DISTINCT = 0.5
 """Share of the candidate pool below which copies have displaced other candidates."""
@@ -55,7 +55,8 @@ FEWEST_EXEMPLARS = 2
 class Ranked(msgspec.Struct, frozen=True):
     """A ranking with what it was made from, and how sure it is.
 
-    ``uncovered`` names what the question names and the first candidate says nothing about.
+    ``uncovered`` names what the question names and the first candidate says nothing about;
+    ``parts`` answers the questions that are in one, if any of them is answered.
     """
 
     context: QueryContext
@@ -63,6 +64,7 @@ class Ranked(msgspec.Struct, frozen=True):
     ranking: Ranking
     certainty: Certainty = certain(0.0)
     uncovered: tuple[str, ...] = ()
+    parts: tuple[Answer, ...] = ()
 
 
 def search(run: Runner, context: QueryContext, words: Run, quoted: Run) -> Ranked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -242,6 +242,9 @@ class Answer(Record, frozen=True, kw_only=True):
     people and things it names, the asker among them. ``completeness`` in [0, 1] estimates, for a
     question about all of a kind, the share that the results hold; None if it cannot be estimated.
     ``changed`` lists the results that a newer memory replaced.
+    ``parts`` answers each of two questions in one, such as *the door code and the Wi-Fi password?*,
+    on its own; what answers them stands first in the results, and the answer is ``ok`` if all are.
+    It is empty for one question, and where nothing stored answers any of them.
     """
 
     query_text: str
@@ -255,6 +258,7 @@ class Answer(Record, frozen=True, kw_only=True):
     timeline: tuple[Period, ...] = ()
     relations: tuple[RelationResult, ...] = ()
     changed: tuple[Change, ...] = ()
+    parts: tuple[Answer, ...] = ()
     strategy: str
     mode: str
     profile: str
@@ -349,6 +353,13 @@ class Answer(Record, frozen=True, kw_only=True):
             return ""
         if self.cut_short:
             return f"{sureness(self)}."
+        if self.parts:
+            each = [
+                part.spoken(person_id, max_chars=max_chars)
+                or f"{sureness(part)}: “{on_one_line(part.query_text)}”"
+                for part in self.parts
+            ]
+            return " ".join(dict.fromkeys(each))
         sentences = [str(relation) for relation in self.relations if relation.answers]
         if not sentences:
             wants_several = self.strategy == "TIMELINE" or self.completeness is not None
@@ -365,7 +376,10 @@ class Answer(Record, frozen=True, kw_only=True):
     def _as_stored(cls, record: Any) -> Any:
         if not isinstance(record, Mapping):
             return record
-        return {**record, "trace": prepared(record.get("trace"))}
+        parts = record.get("parts", ())
+        if isinstance(parts, Sequence) and not isinstance(parts, str):
+            parts = [cls._as_stored(part) for part in parts]
+        return {**record, "parts": parts, "trace": prepared(record.get("trace"))}
 
 
 def _briefed(result: Result, max_chars: int) -> BriefedMemory:

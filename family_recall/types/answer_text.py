@@ -58,6 +58,8 @@ def _lines_of(answer: Answer) -> Iterator[Line]:
         yield Line("sureness", f"{sureness(answer)}.")
         yield from _uncovered(answer)
         yield from _others("What comes closest:", closest_to_show(answer), frozenset())
+    elif answer.parts:
+        yield from _both(answer)
     else:
         yield from _known(answer)
     for skip in answer.trace.skips:
@@ -118,6 +120,25 @@ def _known(answer: Answer) -> Iterator[Line]:
         if value not in values:
             yield Line("other", f"{key.replace('_', ' ')}: {value}")
     yield from _others("Also:", results, quoted)
+
+
+def _both(answer: Answer) -> Iterator[Line]:
+    """Yield the answer to each question in one, how sure it is, and other memories."""
+    ranks = {result.doc_id: result.rank for result in answer.results}
+    quoted: set[str] = set()
+    said: set[str] = set()
+    for part in answer.parts:
+        if part.status == "no_match" or part.cut_short:
+            yield Line("remark", f"{sureness(part)}: “{part.query_text}”")
+            continue
+        for line in _known(part):
+            if line.kind != "other" and (line.kind != "answer" or line.text not in said):
+                rank = part.results[line.rank - 1].doc_id if line.rank else None
+                yield Line(line.kind, line.text, ranks.get(rank) if rank else None)
+            if line.kind == "answer":
+                said.add(line.text)
+        quoted |= {result.text for result in part.results[:1]}
+    yield from _others("Also:", answer.results, quoted)
 
 
 def closest_to_show(answer: Answer) -> list[Result]:
