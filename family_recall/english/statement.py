@@ -134,6 +134,11 @@ _DENIES = re.compile(
     r"|that (?:was|is) (?:not|wrong|changed|the)|has (?:been )?(?:changed|moved|shifted)"
     r"|they(?:['’]ve| have) (?:changed|moved|shifted))\b"
 )
+_IT_IS_NOW = re.compile(
+    r"\b(?:it|they|that|(?:the |our |my )?new (?:one|\w+))(?:['’]?(?:s|re)|['’]?ll be| is| are"
+    r"| will be)\s+(?:now\s+)?[^.!?;]{1,40}?\b(?:now|instead|from (?:now|today))\b"
+    r"|\bnow (?:it|they)(?:['’]?(?:s|re)| is| are)\s"
+)
 _NO_OTHER_MATTER = frozenset(
     {
         *STOP_WORDS, *MONTH_NAMES, *WEEKDAY_NAMES, *(f"{day}s" for day in WEEKDAY_NAMES), *COUNTS,
@@ -177,6 +182,20 @@ class Statement:
     def speaks_of_self(self) -> bool:
         """Whether it is about who says it: *I*, *my*, *me*, *mine*."""
         return not SELF.isdisjoint(self.words)
+
+    @property
+    def speaks_of_own(self) -> bool:
+        """Whether it tells something of what is its author's: *my*, *mine*."""
+        return not {"my", "mine"}.isdisjoint(self.words)
+
+    def values_now(self, kinds: Iterable[str]) -> Values:
+        """Return the values that something it has named has now.
+
+        >>> dict(Statement("changed the wifi on the 3rd, it's 5521 now").values_now(["number"]))
+        {'number': frozenset({'5521'})}
+        """
+        said = _IT_IS_NOW.search(lowered(self.text[:_MAX_CHARS_OF_PEOPLE]))
+        return values_in(said[0], kinds) if said else {}
 
     @property
     def names_somebody(self) -> bool:

@@ -32,6 +32,10 @@ CHANGES = (
      "Choir practice is on Thursday now, it moved"),
     ("Is Grandpa still on Tensol?", "Grandpa takes Tensol for his heart",
      "Grandpa has stopped taking Tensol, the doctor took him off it"),
+    ("What's the wifi password?", "wifi password is heron-teapot-9",
+     "changed the wifi, it's otter-lamp-4 now"),
+    ("What's the film channel's password?", "film channel: my email, password hill!goat1",
+     "I've changed the film channel one, half the class was on it. It's puffin-soup-4 now"),
 )  # fmt: skip
 """Questions with what was true and what replaced it."""
 

@@ -46,6 +46,8 @@ LEAST_COSINE = 0.42
 those that replace another are less alike (`tools.fit.supersession`)."""
 SPEAKS_OF_IT = 0.4
 """Share of the question's words, by rarity, from which two memories speak of just what is asked."""
+NAMES_IT = 0.3
+"""The same of a change that says what it is now: *changed the wifi, it's otter-lamp now*."""
 MUCH_FURTHER = 0.15
 """Distance in meaning from the question, beyond the older's, from which a newer memory …"""
 ANOTHER_TOPIC = 4
@@ -80,7 +82,7 @@ _EARLIER = (
 """Words by which a question asks what was before: no memory of the old code need say it is old."""
 _DAY_S = 86_400.0
 _A_YEAR = 1.0  # in ``gap``
-_GAP, _DIFFERS = FEATURES.index("gap"), FEATURES.index("value_differs")
+_BOTH_COVER, _DIFFERS, _GAP = map(FEATURES.index, ("both_cover", "value_differs", "gap"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +141,9 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     stated = _stated(context, ranking, paired, rarity)
     compared = []
     for (older, newer), cosine in chosen.items():
-        if _changes_topic(stated[older], stated[newer]):
-            continue
         features = pair_features(question, rarity, stated[older], stated[newer], cosine)
+        if _changes_topic(stated[older], stated[newer], features[_BOTH_COVER]):
+            continue
         differs, says_change = features[_DIFFERS], features[_DIFFERS + 1]
         if differs or says_change:
             cues = stated[newer].cues
@@ -335,9 +337,18 @@ def _stated(
     return stated
 
 
-def _changes_topic(older: Stated, newer: Stated) -> bool:
+def _says_now(older: Stated, newer: Stated, both_cover: float) -> bool:
+    """Whether a memory says of what the question names that it changed, and what it is now."""
+    if not newer.cues & BITS["changed"] or both_cover < NAMES_IT:
+        return False
+    if older.author != newer.author and newer.statement.speaks_of_own:
+        return False
+    return values_differ(older.values, newer.statement.values_now(newer.values))
+
+
+def _changes_topic(older: Stated, newer: Stated, both_cover: float) -> bool:
     """Whether a newer memory is about something else, which the question did not mean."""
-    is_far = older.near - newer.near > MUCH_FURTHER
+    is_far = older.near - newer.near > MUCH_FURTHER and not _says_now(older, newer, both_cover)
     return is_far and len(newer.stems - older.stems) >= ANOTHER_TOPIC
 
 
@@ -370,8 +381,10 @@ def pair_features(
     differs = values_differ(older.values, newer.values)
     gap_days = max(newer.said_s - older.said_s, 0.0) / _DAY_S
     gap = min(math.log1p(gap_days) / math.log(366.0), 1.2)
+    if differs and _says_now(older, newer, both_cover):
+        cosine, gap = 1.0, _A_YEAR
     # "I" is somebody else where somebody else says it.
-    if differs and (older.author == newer.author or not newer.statement.speaks_of_self):
+    elif differs and (older.author == newer.author or not newer.statement.speaks_of_self):
         if is_repeated(older, newer):
             cosine, gap = 1.0, _A_YEAR  # but for the value they are one sentence, however soon
         elif newer.cues & BITS["changed"] and both_cover >= SPEAKS_OF_IT:
