@@ -113,11 +113,8 @@ class Sources(Part):
             rights = _rights(writing, person_id, now_s, space_id)
             related = _related(writing, source, doc_id, space_id, rights, now_s)
             own = {version.space_id for version in related}
-            current = None if space_id in own else writing.current(space_id, doc_id)
-            if current is not None and current.memory.source != source:
-                raise NotTheirsError(
-                    f"{doc_id!r} in {space_id!r} is not from {source!r}; nothing was stored"
-                )
+            if space_id not in own:
+                _check_id(writing, memory, rights)
             for elsewhere in sorted(own - {space_id}):
                 indexer.writer(writing).withdraw(elsewhere, doc_id, now_s)
             (stored,) = indexer.remember_within(
@@ -269,7 +266,7 @@ class Sources(Part):
                 "they are to go, say so (--withdraw-most)"
             )
         if not dry_run:
-            self._store(changed, source, person_id, now_s, progress)
+            self._store(changed, person_id, now_s, progress)
             if withdrawn:
                 with self._engine.store.writing() as writing:
                     ended = [
@@ -305,7 +302,6 @@ class Sources(Part):
     def _store(
         self,
         changed: _Changed,
-        source: str,
         person_id: str | None,
         now_s: float,
         progress: StepCallback | None,
@@ -318,7 +314,10 @@ class Sources(Part):
             for start in range(0, len(changed), _BATCH):
                 batch = changed[start : start + _BATCH]
                 with store.writing() as writing:
-                    _check_ids(writing, batch if done else changed, source)
+                    rights = _rights(writing, person_id, now_s)
+                    for memory, _, before in batch if done else changed:
+                        if not before:
+                            _check_id(writing, memory, rights)
                     for memory, _, before in batch:
                         self._end_relations(writing, before)
                         moved = [old for old in before if old.space_id != memory.space_id]
@@ -537,12 +536,17 @@ def _relation(draft: Draft, memory: Memory) -> Relation | None:
         raise DatasetError(f"{draft.where}: {error}") from None
 
 
-def _check_ids(writing: WriteTransaction, changed: _Changed, source: str) -> None:
-    """Raise if what another program stored has one of the ids."""
-    for memory, _, before in changed:
-        current = writing.current(memory.space_id, str(memory.doc_id))
-        if current is not None and not before and current.memory.source != source:
-            raise NotTheirsError(f"{memory.doc_id!r} in {memory.space_id!r} is not from {source!r}")
+def _check_id(writing: WriteTransaction, memory: Memory, rights: Rights | None) -> None:
+    """Raise if what is not theirs, or another program stored, has the id of a new memory."""
+    doc_id, space_id = str(memory.doc_id), memory.space_id
+    current = writing.current(space_id, doc_id)
+    if current is not None:
+        if rights is not None:  # first: nobody learns the source of what they may not see
+            rights.check_replaced(current.memory)
+        if current.memory.source != memory.source:
+            raise NotTheirsError(
+                f"{doc_id!r} in {space_id!r} is not from {memory.source!r}; nothing was stored"
+            )
 
 
 def _is_stored(versions: Iterable[Version], memory: Memory) -> bool:

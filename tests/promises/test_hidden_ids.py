@@ -9,8 +9,8 @@ import pytest
 
 from family_recall import FamilyRecall, Grant, Person, RecallContext, Relation, Space
 from family_recall.apps import llm_tools
-from family_recall.errors import FamilyRecallError
-from tests.conftest import HOME, NOW, PLENTY_MS, remember
+from family_recall.errors import FamilyRecallError, NotTheirsError
+from tests.conftest import HOME, NOW, PLENTY_MS, remember, store_of
 
 Call = Callable[[FamilyRecall, str], Any]
 MIA = RecallContext("mia", now=NOW, time_budget_ms=PLENTY_MS)
@@ -96,3 +96,53 @@ def test_a_hidden_id_is_answered_like_none(home: FamilyRecall, name: str) -> Non
             answer = f"{type(error).__name__}: {error}"
         answers.append(answer.replace("hidden", "…").replace("absent", "…"))
     assert answers[0] == answers[1]
+
+
+HIDDEN: dict[str, Any] = {"author": "priya", "band": "amber"}
+TAKEN: dict[str, dict[str, Any]] = {
+    "seen": {"author": "priya"},
+    "hidden": HIDDEN,
+    "hidden and of another": {"author": "rajesh", "band": "red", "category": "health"},
+    "hidden and of that source": {**HIDDEN, "source": "notes"},
+}
+
+
+def write(home: FamilyRecall, key: str, text: str) -> None:
+    """Write under a key of a source."""
+    home.sources.write("notes", key, text, **WHO, space_id=HOME)
+
+
+def choose(home: FamilyRecall, key: str, text: str) -> None:
+    """Store under the id that such a key has."""
+    home.remember(text, **WHO, space_id=HOME, doc_id=f"notes/{key}")
+
+
+def bring(home: FamilyRecall, key: str, text: str) -> None:
+    """Import a file with such a key."""
+    path = store_of(home).path.with_name("notes.csv")
+    path.write_text(f"id,text\n{key},{text}\n", encoding="utf-8")
+    home.sources.import_file(path, source="notes", **WHO, space_id=HOME)
+
+
+@pytest.mark.parametrize("text", ["x", "A gift for Mia"])
+@pytest.mark.parametrize("store", [write, choose, bring])
+def test_choosing_an_id_tells_that_its_space_has_it_and_no_more(
+    home: FamilyRecall, store: Callable[[FamilyRecall, str, str], None], text: str
+) -> None:
+    """An id is unique in a space: a hidden one is refused like one that others wrote."""
+    refusals = set()
+    for name, fields in TAKEN.items():
+        doc_id = remember(home, "A gift for Mia", doc_id=f"notes/{name}", **fields)
+        with pytest.raises(NotTheirsError) as refused:
+            store(home, name, text)
+        refusals.add(str(refused.value).replace(doc_id, "…"))
+        kept = home.memories.get(doc_id, person_id="priya").current.memory
+        assert (kept.text, kept.author) == ("A gift for Mia", fields["author"])
+    assert len(refusals) == 1
+    store(home, "free", text)
+
+
+def test_an_id_of_a_space_that_one_does_not_enter_is_free(home: FamilyRecall) -> None:
+    """What others keep in spaces of their own takes no id from anybody."""
+    remember(home, "A gift", "hidden", doc_id="theirs", author="priya")
+    assert home.remember("x", **WHO, space_id=HOME, doc_id="theirs").outcome == "created"

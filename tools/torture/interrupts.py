@@ -168,7 +168,9 @@ def interrupt_calls(
             for each in wrong:
                 say("wrong", json.dumps(each))
     faulthandler.dump_traceback_later(STUCK_S, exit=True, file=output)
-    household.close()
+    say("begin", "closing, without an exception that is held")
+    for each in household.close():
+        say("wrong", json.dumps(each))
     faulthandler.cancel_dump_traceback_later()
 
 

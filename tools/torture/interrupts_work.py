@@ -88,7 +88,7 @@ class Household:
         if thoroughly:
             checks = self.home.maintenance.check()
             problems += [f"{check.what}: {check.problem}" for check in checks if check.problem]
-            problems += self.close()
+            self.home.close()
             problems += [f"{folder.name} is left" for folder in leftovers(self.path.parent)]
             self.home = self._open()
         return problems
