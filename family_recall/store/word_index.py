@@ -255,7 +255,7 @@ def _vocabulary(connection: apsw.Connection, name: str, kind: str) -> Iterator[N
     try:
         yield
     finally:
-        connection.execute("DROP TABLE temp.vocabulary")
+        connection.execute("DROP TABLE IF EXISTS temp.vocabulary")
 
 
 def _begins_a_word(connection: apsw.Connection, separator: bytes) -> bool:

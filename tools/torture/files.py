@@ -35,6 +35,7 @@ from typing import Any
 
 from family_recall.errors import CONTROL, FamilyRecallError
 from tools.common import memory_mib, parser_of, write_json
+from tools.torture.fuzz import mutated_bytes
 from tools.torture.household import HOME, add_family, note, open_home
 
 _KILL_S, _KILL_MIB = 12, 4096
@@ -233,22 +234,7 @@ def _made(chance: Chance, name: str) -> tuple[str, bytes]:
 
 
 def _mutated(chance: Chance, content: bytes) -> bytes:
-    data = bytearray(content)
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(data) + 1)
-        length = int(math.exp(chance.uniform(0, math.log(len(data) + 2))))
-        match chance.randrange(5):
-            case 0 if data:
-                data[at % len(data)] = chance.randrange(256)
-            case 1:
-                del data[at : at + length]
-            case 2:
-                data[at:at] = data[at : at + min(length, _LARGEST)]
-            case 3:
-                data[at:at] = chance.choice(_TOKENS).encode("utf-8", "surrogatepass")
-            case _:
-                data[at:at] = chance.choice((b"[", b'"', b"\n", b"\r", b"\xff", b"=")) * length
-    return bytes(data)
+    return mutated_bytes(chance, content, _TOKENS, most=_LARGEST)
 
 
 def _zipped(chance: Chance, content: bytes) -> tuple[bytes, str]:

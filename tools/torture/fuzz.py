@@ -334,13 +334,20 @@ def _import_in(place: Path) -> Run:
 
 def _mutated(chance: random.Random, seed: Any, seeds: Sequence[Any]) -> Any:
     if isinstance(seed, bytes):
-        return _mutated_bytes(chance, seed, seeds)
+        return mutated_bytes(chance, seed, others=seeds)
     if isinstance(seed, str):
         return _mutated_text(chance, seed)
     return _mutated_value(chance, seed)
 
 
-def _mutated_bytes(chance: random.Random, content: bytes, seeds: Sequence[Any]) -> bytes:
+def mutated_bytes(
+    chance: random.Random,
+    content: bytes,
+    tokens: Sequence[str] = TOKENS,
+    others: Sequence[bytes] = (),
+    most: int = sys.maxsize,
+) -> bytes:
+    """Flip, cut, double (``most`` bytes), shuffle or insert tokens, or splice with others."""
     data = bytearray(content)
     for _ in range(chance.randint(0, 4)):
         at = chance.randrange(len(data) + 1)
@@ -351,14 +358,15 @@ def _mutated_bytes(chance: random.Random, content: bytes, seeds: Sequence[Any]) 
             case 1:
                 del data[at : at + length]
             case 2:
-                data[at:at] = data[at : at + length]
+                data[at:at] = data[at : at + min(length, most)]
             case 3:
-                data[at:at] = chance.choice(TOKENS).encode("utf-8", "replace")
-            case 4:
-                other = bytes(chance.choice(seeds))
+                data[at:at] = chance.choice(tokens).encode("utf-8", "surrogatepass")
+            case 4 if others:
+                other = chance.choice(others)
                 data[at:] = other[chance.randrange(len(other) + 1) :]
             case 5:
-                data[at:at] = chance.choice((b"[", b'{"a":', b'"', b"\n", b"\xff")) * length
+                pieces = b"[", b'{"a":', b'"', b"\n", b"\r", b"\xff", b"="
+                data[at:at] = chance.choice(pieces) * length
             case _:
                 lines = bytes(data).split(b"\n")
                 chance.shuffle(lines)
