@@ -60,6 +60,19 @@ def test_the_reply_is_the_answer_and_its_question_the_context(home: FamilyRecall
     sums(answer)
 
 
+def test_without_time_for_replies_a_question_is_no_answer_either(path: Path) -> None:
+    """What states something comes first, as with time."""
+    costs = {**RecallConfig().assumed_cost_ms, "replies": (1e9, 0.0)}
+    with open_home(path, config=RecallConfig(assumed_cost_ms=costs)) as home:
+        move_in(home)
+        say(home, "Mia: Where did you put the passports?")
+        say(home, "Priya: The passports are in the folder in the hall cupboard", session="t")
+        answer = recall(home, "Where did you put the passports?", "mia")
+    assert "replies" in {skip.stage for skip in answer.trace.skips}
+    assert found(answer)[:2] == ["t-1", "s-1"]
+    sums(answer)
+
+
 def test_the_context_is_shown_wherever_the_reply_is(home: FamilyRecall) -> None:
     """In print, in the briefing, and there and back in JSON."""
     say(home, "Mia: whens the harp recital", "Priya: Thursday I think")

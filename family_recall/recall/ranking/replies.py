@@ -97,8 +97,10 @@ def promote_replies(run: Runner, context: QueryContext, ranking: Ranking) -> Ran
         score = ranking.score[best]
         asks[:n_any] |= score[:n_any] >= OPENER * score[0]
     n = int(asks.sum())
-    if n == 0 or not run.can_start("replies", n):
+    if n == 0 or run.is_disabled("replies", n):
         return ranking
+    if not run.can_start("replies", n):
+        return withhold(context, ranking)
     return run.run("replies", n, lambda: _promoted(context, ranking, best[asks]), ranking)
 
 
