@@ -100,6 +100,7 @@ class Engine:
         self.readers.shutdown()
         self.writers.shutdown()
         self.integrity.stop()
+        self.models.closed = True  # which ends a warming up, too
         self.executor.shutdown()
         if not self.closed:
             self.closed = True

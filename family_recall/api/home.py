@@ -127,6 +127,7 @@ class FamilyRecall:
         config: RecallConfig | None = None,
         on_trace: Callable[[Trace], None] | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        warm: bool = False,
     ) -> Self:
         """Open a household's file, or create it.
 
@@ -145,6 +146,8 @@ class FamilyRecall:
             on_trace: Called with the trace of each answer, on a separate thread; its exceptions
                 are logged.
             busy_timeout_ms: How long this and later calls wait for other writers, 0 to 3,600,000.
+            warm: Whether :meth:`warmup` runs in the background from now on. A question asked
+                meanwhile is answered from what is loaded, and closing ends it.
 
         Raises:
             StoreError: If the file cannot be opened; ``NotAStoreError``, ``WrongKeyError`` and
@@ -168,6 +171,8 @@ class FamilyRecall:
             loaded = Models(models, encoder=encoder, scorer=scorer, static=static)
             home = cls(Engine(store, loaded, config=config, on_trace=on_trace))
             home._engine.start()
+            if warm:
+                home._engine.executor.submit(home.warmup)
             unless_opened.pop_all()
         return home
 
@@ -200,6 +205,7 @@ class FamilyRecall:
         config: RecallConfig | None = None,
         on_trace: Callable[[Trace], None] | None = None,
         busy_timeout_ms: int = BUSY_TIMEOUT_MS,
+        warm: bool = False,
     ) -> Self:
         """Do what :meth:`open` does, on a thread of the loop's executor.
 
@@ -221,6 +227,7 @@ class FamilyRecall:
             config=config,
             on_trace=on_trace,
             busy_timeout_ms=busy_timeout_ms,
+            warm=warm,
         )
         opening = asyncio.get_running_loop().run_in_executor(None, call)
         try:

@@ -33,6 +33,7 @@ class Models:
 
     Attributes:
         questions: Vectors of recent questions.
+        closed: Whether no further model is loaded.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Models:
         self._ready = Latch()
         self._lock = threading.Lock()
         self._thread: Thread | None = None
-        self._closed = False
+        self.closed = False
         if encoder is not None or scorer is not None or static is not None:
             self._static_ready.set()
             self._ready.set()
@@ -117,7 +118,7 @@ class Models:
 
     def close(self) -> None:
         """Stop loading. Waits for the model being loaded: native code cannot be interrupted."""
-        self._closed = True
+        self.closed = True
         self.questions.clear()
         if self._thread is not None:
             self._thread.join()
@@ -149,12 +150,12 @@ class Models:
 
     def _load(self) -> None:
         try:
-            if not self._closed:
+            if not self.closed:
                 self._static = self._loaded(StaticEncoder)
             self._static_ready.set()
-            if not self._closed:
+            if not self.closed:
                 self._encoder = self._loaded(BiEncoder)
-            if not self._closed:
+            if not self.closed:
                 self._scorer = self._loaded(CrossEncoder)
         finally:
             self._static_ready.set()

@@ -184,7 +184,7 @@ class Broker:
     def warm_up(self, now: dt.datetime, wall_s: float) -> None:
         """Run models and recalls, so that the first question finds loaded models and true prices.
 
-        For ``warm_up_ms`` of the configuration at most.
+        For ``warm_up_ms`` of the configuration at most, and until the models are closed.
 
         Raises:
             ClosedError: If the household is closed meanwhile.
@@ -202,7 +202,7 @@ class Broker:
                     scores_of(scorer, text, [text] * batch_size_of(scorer))
             for number in range(self.config.warm_up_recalls):
                 left_ms = deadline.remaining_ms()
-                if left_ms <= 0.0:
+                if left_ms <= 0.0 or models.closed:
                     break
                 # Other words each time, so that no cache knows the question.
                 question = f"{number} {_WARM_UP_QUESTIONS[number % len(_WARM_UP_QUESTIONS)]}"

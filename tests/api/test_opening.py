@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 import apsw
 import pytest
 
-from family_recall import FamilyRecall
+from family_recall import Answer, FamilyRecall
+from family_recall.config import RecallConfig
 from family_recall.errors import (
     NewerStoreError,
     NotAStoreError,
     StoreError,
 )
+from family_recall.recall import Broker
 from tests.conftest import (
     NO_MODELS,
+    TINY,
     move_in,
     open_home,
     recall,
@@ -128,3 +132,24 @@ def test_a_file_that_cannot_be_opened_is_let_go(path: Path) -> None:
         assert not [each for each in held if each.name.startswith(path.name)]
 
     assert n_refused > 3
+
+
+@pytest.mark.timeout(60)
+def test_it_warms_up_in_the_background_until_it_is_closed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions are answered meanwhile; and however long it would take, closing ends it."""
+    is_warming, recall_of = threading.Event(), Broker.recall
+
+    def noticed(*given: object) -> Answer:
+        is_warming.set()
+        return recall_of(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Broker, "recall", noticed)
+    config = RecallConfig(warm_up_ms=1e9, warm_up_recalls=10**9)
+    with FamilyRecall.open(path, encoder=TINY, config=config, warm=True) as home:
+        assert is_warming.wait(30)
+        home.remember("The spare key is under the blue pot")
+        assert home.recall("Where is the spare key?", time_budget_ms=30_000).results
+    with FamilyRecall.open(path, encoder=TINY, config=config, warm=True):
+        pass  # before it has begun

@@ -224,11 +224,11 @@ def household_group(function: Callable[..., Output]) -> click.Group:
 
 
 @contextlib.contextmanager
-def open_household(db: Path) -> Iterator[fr.FamilyRecall]:
+def open_household(db: Path, *, warm: bool = False) -> Iterator[fr.FamilyRecall]:
     """Open an existing household; the error for an unknown person or space lists the known ones."""
     if not db.exists():
         raise NotAStoreError(f"{db}: no such file; make one with: family-recall init --db {db}")
-    with fr.FamilyRecall.open(db, create=False, key=key()) as home:
+    with fr.FamilyRecall.open(db, create=False, key=key(), warm=warm) as home:
         try:
             yield home
         except UnknownPersonError as error:

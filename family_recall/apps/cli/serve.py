@@ -208,11 +208,8 @@ def demo(question: str | None, person: str, explain: bool, in_browser: bool) -> 
 @contextlib.contextmanager
 def _serving(db: Path, ctx: fr.RecallContext) -> Iterator[fr.FamilyRecall]:
     """Open a household until Ctrl-C or SIGTERM; load models in the background."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 -- help needs none
-
-    with open_household(db) as home, ThreadPoolExecutor(1) as pool:
+    with open_household(db, warm=True) as home:
         home.understand("", ctx)  # refuses an unknown person, and a space they may not enter
-        pool.submit(home.warmup)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         with contextlib.suppress(KeyboardInterrupt):
             yield home
