@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from family_recall.api import FamilyRecall, understand
+    from family_recall.api import FamilyRecall, FollowUps, understand
     from family_recall.errors import FamilyRecallError
     from family_recall.types import (
         Affect,
@@ -45,6 +45,7 @@ __all__ = [
     "FamilyRecall",
     "FamilyRecallError",
     "Filters",
+    "FollowUps",
     "ForgetPlan",
     "Grant",
     "Hidden",
@@ -73,7 +74,8 @@ def __getattr__(name: str) -> Any:
     # Loaded when first asked for: importing the package loads no native library.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    homes = {"FamilyRecall": "api", "understand": "api", "FamilyRecallError": "errors"}
+    homes = dict.fromkeys(("FamilyRecall", "FollowUps", "understand"), "api")
+    homes["FamilyRecallError"] = "errors"
     module = importlib.import_module(f"family_recall.{homes.get(name, 'types')}")
     return globals().setdefault(name, getattr(module, name))
 

@@ -7,6 +7,7 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers import entity_registry as er
+from homeassistant.util.ulid import ulid_now
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.family_recall import conversation as agent
@@ -19,13 +20,17 @@ EVERYONE = "I will remember that, for everyone at home."
 
 
 async def say(
-    hass: HomeAssistant, text: str, context: Context | None = None, device_id: str | None = None
+    hass: HomeAssistant,
+    text: str,
+    context: Context | None = None,
+    device_id: str | None = None,
+    conversation_id: str | None = None,
 ) -> str:
     """Return what the agent says to a sentence."""
     result = await conversation.async_converse(
         hass,
         text=text,
-        conversation_id=None,
+        conversation_id=conversation_id,
         context=context or Context(),
         language="en",
         agent_id="conversation.family_recall",
@@ -60,6 +65,24 @@ async def test_a_question_is_answered(hass: HomeAssistant, as_user: AsUser) -> N
     spare_key = "said: the spare key is under the blue pot."
     assert await say(hass, question, as_user("Bob")) == f"Alice {spare_key}"
     assert await say(hass, question, as_user("Alice")) == f"You {spare_key}"
+
+
+@pytest.mark.usefixtures("entry")
+async def test_a_follow_up_goes_on_from_ones_own_question(
+    hass: HomeAssistant, as_user: AsUser
+) -> None:
+    """With its mark or without; another person's question, or another conversation's, is none."""
+    alice, bob = as_user("Alice"), as_user("Bob")
+    for text in ("Ivo's judo class is on Tuesday", "Mara's judo class is on Friday"):
+        await say(hass, f"Remember for everyone that {text}", alice)
+    first, follow_up, here = "When is Ivo's judo class?", "and Mara's?", ulid_now()
+    assert "Tuesday" in await say(hass, first, alice, conversation_id=here)
+    assert "Friday" not in await say(hass, follow_up, bob, conversation_id=here)
+    assert "Friday" not in await say(hass, follow_up, alice)
+    assert "Friday" in await say(hass, follow_up, alice, conversation_id=here)
+    assert "Tuesday" in await say(hass, "and Ivo's", alice, conversation_id=here)
+    assert "Friday" in await say(hass, "what about Mara", alice, conversation_id=here)
+    assert await say(hass, "thank you", alice, conversation_id=here) == agent.NOT_UNDERSTOOD
 
 
 @pytest.mark.usefixtures("entry")

@@ -71,6 +71,18 @@ def test_what_is_weak_is_marked(persona: Made, file: Path) -> None:
     assert "none of it surely answers" in prompt
 
 
+def test_a_follow_up_goes_on_within_its_session(persona: Made, file: Path) -> None:
+    """What is recalled for it answers what it was understood to ask."""
+    with FamilyRecall.open(file) as home:
+        for text in ("Ivo's judo class is on Tuesday", "Mara's judo class is on Friday"):
+            home.remember(text)
+    ann = persona()
+    messages(ann, "When is Ivo's judo class?")
+    assert "Friday" not in str(messages(ann, "and Mara's?", "hall"))
+    assert "Friday" in str(messages(ann, "and Mara's?"))
+    assert "Tuesday" in str(messages(ann, "and Ivo's?"))
+
+
 def test_what_nothing_answers_adds_nothing(persona: Made) -> None:
     """The prompt is the persona's alone; without one there is none."""
     question = "What is the capital of France?"

@@ -21,6 +21,7 @@ from homeassistant.helpers import intent
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
 from family_recall.english import asks, reminder_in
+from family_recall.english.follow_up import standalone
 
 from .coordinator import FamilyRecallConfigEntry
 from .entity import FamilyRecallEntity
@@ -29,6 +30,7 @@ from .identity import speaker_of
 PARALLEL_UPDATES = 0
 
 _TOO_SHORT = 3  # words: "hello", "thank you"
+_WHAT_ABOUT = ("what about ", "how about ")
 
 UNKNOWN_SPEAKER = "I only remember things for people I know."
 NOT_UNDERSTOOD = "I did not understand that. Ask me something, or tell me something to remember."
@@ -60,7 +62,7 @@ class FamilyRecallAgent(FamilyRecallEntity, ConversationEntity):
         """Recall, or remember."""
         response = intent.IntentResponse(language=user_input.language)
         try:
-            speech = await self._reply(user_input)
+            speech = await self._reply(user_input, chat_log.conversation_id)
         except HomeAssistantError as error:
             response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, str(error))
             speech = str(error)
@@ -71,13 +73,18 @@ class FamilyRecallAgent(FamilyRecallEntity, ConversationEntity):
         )
         return ConversationResult(response, conversation_id=chat_log.conversation_id)
 
-    async def _reply(self, user_input: ConversationInput) -> str:
+    async def _reply(self, user_input: ConversationInput, conversation_id: str) -> str:
         text = user_input.text.strip()
         entry = self.coordinator.config_entry
         speaker = speaker_of(self.hass, entry, user_input.context, user_input.device_id)
         reminder = reminder_in(text)
-        if reminder is None and asks(text):
-            answer = await self.coordinator.async_recall(text, speaker)
+        follow_ups = self.coordinator.follow_ups
+        context = follow_ups.going_on(
+            self.coordinator.context_of(speaker, top_k=5), conversation_id
+        )
+        if reminder is None and (asks(text) or _goes_on(text, context.previous)):
+            answer = await self.coordinator.async_recall(text, context)
+            follow_ups.asked(answer, context, conversation_id)
             return answer.spoken(speaker.person_id) or NOTHING
         if len(text.split()) < _TOO_SHORT:
             return NOT_UNDERSTOOD
@@ -97,3 +104,9 @@ class FamilyRecallAgent(FamilyRecallEntity, ConversationEntity):
     def _device_name(self, device_id: str | None) -> str | None:
         device = dr.async_get(self.hass).async_get(device_id) if device_id else None
         return (device.name_by_user or device.name) if device else None
+
+
+def _goes_on(text: str, previous: str | None) -> bool:
+    """Whether a few words ask what the question before them asked, heard without their mark."""
+    is_short = len(text.split()) < _TOO_SHORT or text.lower().startswith(_WHAT_ABOUT)
+    return previous is not None and is_short and standalone(text, previous) != text

@@ -17,7 +17,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers.update_coordinator import DataUpdateCoordinator, UpdateFailed
 from homeassistant.util import dt as dt_util
 
-from family_recall import Answer, FamilyRecall, RecallContext, Remembered
+from family_recall import Answer, FamilyRecall, FollowUps, RecallContext, Remembered
 from family_recall.apps.llm_tools import adispatch
 from family_recall.errors import ClosedError, FamilyRecallError, ModelError, StoreError
 
@@ -77,6 +77,7 @@ class FamilyRecallCoordinator(DataUpdateCoordinator[Readings]):
             update_interval=UPDATE_INTERVAL,
         )
         self.home = home
+        self.follow_ups = FollowUps()
         self.path = Path(hass.config.path(entry.data[CONF_FILE]))
         self.sources = Sources(hass, entry, home)
 
@@ -103,9 +104,8 @@ class FamilyRecallCoordinator(DataUpdateCoordinator[Readings]):
             **fields,
         )
 
-    async def async_recall(self, question: str, speaker: Speaker) -> Answer:
+    async def async_recall(self, question: str, context: RecallContext) -> Answer:
         """Answer a question."""
-        context = self.context_of(speaker, top_k=5)
         return await self._timed(partial(self.home.arecall, question, context))
 
     async def async_remember(

@@ -124,7 +124,11 @@ class RecallContext(Checked):
     ] = None
     previous: Annotated[
         str | None,
-        about("what the same person asked before; a follow-up goes on from it", label="Previous"),
+        about(
+            "what the same person asked before; a follow-up goes on from it",
+            label="Previous",
+            for_models=True,
+        ),
     ] = None
     time_budget_ms: Annotated[
         float,

@@ -8,7 +8,7 @@ from typing import Any
 from ovos_plugin_manager.templates.agents import AgentContextManager, AgentMessage, MessageRole
 from ovos_utils.log import LOG
 
-from family_recall import FamilyRecall, RecallContext
+from family_recall import FamilyRecall, FollowUps, RecallContext
 from family_recall.errors import FamilyRecallError, InvalidRequestError
 
 BUSY_TIMEOUT_MS = 5_000
@@ -40,6 +40,7 @@ class FamilyRecallMemory(AgentContextManager):
             person_id=self.config.get("person"), space_id=self.config.get("space"),
             time_budget_ms=self.config.get("budget_ms", 300.0), top_k=TOP_K, aloud=True,
         )  # fmt: skip
+        self._follow_ups = FollowUps()
         self._history: defaultdict[str, deque[AgentMessage]] = defaultdict(
             lambda: deque(maxlen=max_history)
         )
@@ -73,16 +74,20 @@ class FamilyRecallMemory(AgentContextManager):
         history = self.get_history(session_id)
         while history and history[-1].role == MessageRole.USER:  # one without a reply
             history.pop()
-        prompt = "\n\n".join(filter(None, (self.system_prompt, self._recalled(utterance))))
+        recalled = self._recalled(utterance, session_id)
+        prompt = "\n\n".join(filter(None, (self.system_prompt, recalled)))
         return [
             *([AgentMessage(MessageRole.SYSTEM, prompt)] if prompt else []),
             *history,
             AgentMessage(MessageRole.USER, utterance.strip()),
         ]
 
-    def _recalled(self, utterance: str) -> str:
+    def _recalled(self, utterance: str, session_id: str) -> str:
+        ctx = self._follow_ups.going_on(self._speaker, session_id)
         try:
-            return self._home.recall(utterance, self._speaker).briefing()
+            answer = self._home.recall(utterance, ctx)
         except FamilyRecallError as error:
             LOG.error(f"family-recall: {error}")
             return ""
+        self._follow_ups.asked(answer, ctx, session_id)
+        return answer.briefing()

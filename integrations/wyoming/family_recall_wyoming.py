@@ -25,7 +25,7 @@ from wyoming.handle import Handled, NotHandled
 from wyoming.info import Attribution, Describe, HandleModel, HandleProgram, Info
 from wyoming.server import AsyncEventHandler, AsyncServer
 
-from family_recall import FamilyRecall, RecallContext, __version__
+from family_recall import FamilyRecall, FollowUps, RecallContext, __version__
 from family_recall.english import reminder_in
 from family_recall.errors import FamilyRecallError, InvalidRequestError
 from family_recall.types.memory import MemoryFields
@@ -41,11 +41,12 @@ class Handler(AsyncEventHandler):
     """One connection: describes the service, and answers transcripts."""
 
     def __init__(
-        self, home: FamilyRecall, speaker: RecallContext,
+        self, home: FamilyRecall, speaker: RecallContext, follow_ups: FollowUps,
         reader: asyncio.StreamReader, writer: asyncio.StreamWriter,
     ) -> None:  # fmt: skip
         super().__init__(reader, writer)
-        self._home, self._speaker = home, speaker
+        self._home, self._speaker, self._follow_ups = home, speaker, follow_ups
+        self._connection = object()
 
     async def handle_event(self, event: Event) -> bool:
         """Reply to a description or a transcript; other events are passed over."""
@@ -53,18 +54,25 @@ class Handler(AsyncEventHandler):
             await self.write_event(info(self._speaker.person_id).event())
         elif Transcript.is_type(event.type):
             try:
-                reply = await self._reply(Transcript.from_event(event).text)
+                reply = await self._reply(Transcript.from_event(event))
             except FamilyRecallError as error:
                 print(f"error: {error}", file=sys.stderr, flush=True)
                 reply = NotHandled(FAILED)
             await self.write_event(reply.event())
         return True
 
-    async def _reply(self, text: str) -> Handled | NotHandled:
+    async def _reply(self, heard: Transcript) -> Handled | NotHandled:
+        text = heard.text
         person_id, space_id = self._speaker.person_id, self._speaker.space_id
         reminder = reminder_in(text)
         if reminder is None:
-            spoken = (await self._home.arecall(text, self._speaker)).spoken(person_id)
+            # Home Assistant connects anew for each sentence, and says of which conversation it is.
+            named = (heard.context or {}).get("conversation_id")
+            conversation = named if isinstance(named, str) else self._connection
+            ctx = self._follow_ups.going_on(self._speaker, conversation)
+            answer = await self._home.arecall(text, ctx)
+            self._follow_ups.asked(answer, ctx, conversation)
+            spoken = answer.spoken(person_id)
             return Handled(spoken) if spoken else NotHandled(NOTHING)
         if person_id is None:
             return NotHandled(UNKNOWN_SPEAKER)
@@ -103,7 +111,7 @@ async def serve(file: str, uri: str, speaker: RecallContext) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             with contextlib.suppress(NotImplementedError):  # Windows; Ctrl-C ends the loop there
                 asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-        await server.start(partial(Handler, home, speaker))
+        await server.start(partial(Handler, home, speaker, FollowUps()))
         print(f"ready at {uri}", flush=True)
         await stopping.wait()
         await server.stop()

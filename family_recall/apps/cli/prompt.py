@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime as dt
 import sys
 from pathlib import Path
@@ -110,7 +111,9 @@ class Prompt:
         """Handle one line; yield the lines to print."""
         word, _, rest = line.partition(" ")
         if line and not line.startswith("/"):
-            self._answer = self._home.recall(line, self._ctx)
+            before = None if self._answer is None else self._answer.query_text
+            ctx = dataclasses.replace(self._ctx, previous=before)
+            self._answer = self._home.recall(line, ctx)
             yield from answer_lines(self._answer, numbered=True)
         elif word == "/help":
             yield from ((f"{name:<18}{what}", "") for name, what in HELP)

@@ -29,7 +29,7 @@ def recall(home: FamilyRecall, ctx: RecallContext, arguments: dict[str, Any]) ->
     for name, value in arguments.items():
         if name in FILTER_FIELDS:
             filters[name] = _filter_value(name, value, getattr(ctx.filters, name))
-        elif name in CONTEXT_FIELDS:
+        elif name in CONTEXT_FIELDS and value is not None:
             changes[name] = value
     ctx = dataclasses.replace(ctx, **changes, filters=dataclasses.replace(ctx.filters, **filters))
     return home.recall(arguments["question"], ctx)

@@ -159,6 +159,9 @@ _ANSWER = {
 _CHANGE = record(doc_id=_TEXT, replaced_by=_TEXT, since=_TEXT.about("ISO 8601"), reason=_TEXT)
 RECALL_ANSWER = record(
     **_ANSWER,
+    question=_SAID.about(
+        "as it was understood; it is previous for a follow-up", lambda answer: answer.query_text
+    ),
     completeness=_PROBABILITY.or_null().about(
         "of a list, the share that was found, estimated; else null"
     ),

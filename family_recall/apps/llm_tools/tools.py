@@ -97,6 +97,12 @@ _TOP_K = msgspec.structs.replace(
     default=5,
     clamped=False,
 )
+_PREVIOUS = msgspec.structs.replace(
+    CONTEXT_FIELDS["previous"],
+    help="if the question goes on from the one before, as 'and Tom?' does, that one: the question "
+    "that recall returned for it",
+    max_chars=_QUESTION.max_chars,
+)
 _TEXT = msgspec.structs.replace(MEMORY_FIELDS["text"], help="the sentence", max_chars=4000)
 _KIND = msgspec.structs.replace(
     MEMORY_FIELDS["kind"],
@@ -119,7 +125,11 @@ TOOLS: tuple[Tool, ...] = (
         "of the household. status no_match means that nothing stored seems to answer.",
         arguments=(
             _QUESTION,
-            *arguments_from([*CONTEXT_FIELDS.values(), *FILTER_FIELDS.values()], top_k=_TOP_K),
+            *arguments_from(
+                [*CONTEXT_FIELDS.values(), *FILTER_FIELDS.values()],
+                top_k=_TOP_K,
+                previous=_PREVIOUS,
+            ),
         ),
         result=RECALL_ANSWER,
         run=actions.recall,
@@ -313,8 +323,8 @@ def dispatch(
 
     Args:
         home: The household.
-        ctx: The person, their space and time budget. The model can set only ``top_k``, and the
-            times of ``filters`` that are not set here.
+        ctx: The person, their space and time budget. The model can set only ``top_k``,
+            ``previous`` and the times of ``filters`` that are not set here.
         name: The tool.
         arguments: An object (Ollama), or its JSON text (OpenAI).
         read_only: Whether tools that write are refused.

@@ -125,3 +125,16 @@ def test_names_and_commands_complete(diary: Path) -> None:
 
     assert [complete("/co", 0), complete("/co", 1)] == ["/correct", None]
     assert complete("Al", 0) == "Alice"
+
+
+def test_a_follow_up_goes_on_from_the_question_before(tmp_path: Path) -> None:
+    """And the next one from what that was understood to ask."""
+    path = tmp_path / "family.db"
+    with fr.FamilyRecall.open(path) as home:
+        for text in ("Ivo's judo class is on Tuesday", "Mara's judo class is on Friday"):
+            home.remember(text)
+        shown = Prompt(home, fr.RecallContext(time_budget_ms=5_000.0))
+        asked = ("When is Ivo's judo class?", "and Mara's?", "/help", "and Ivo's?", "and Mara's?")
+        firsts = [next(iter(shown.handle(line)))[0] for line in asked]
+    assert ["Tuesday" in first for first in firsts] == [True, False, False, True, False]
+    assert ["Friday" in first for first in firsts] == [False, True, False, False, True]

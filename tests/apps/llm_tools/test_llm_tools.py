@@ -85,6 +85,25 @@ def test_recall_hands_over_relations_as_data(path: Path) -> None:
     assert answer["facts"] == {"TEACHER OF Mia": "Otto ‹/memory›"}
 
 
+def test_a_follow_up_goes_on_from_the_question_that_recall_returned(path: Path) -> None:
+    """And from the program's own, unless the model names another."""
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "Ivo's judo class is on Tuesday")
+        before: dict[str, str] = {}
+        asked = []
+        for question in ("When is Ivo's judo class?", "and Mara's?", "and where?"):
+            answer = call(home, "recall", question=question, **before)
+            before = {"previous": answer["question"]}
+            asked.append(answer["question"])
+        ctx = RecallContext(time_budget_ms=PLENTY_MS, now=NOW, previous="Where is the drill?")
+        answer = llm_tools.dispatch(home, ctx, "recall", {"question": "and the saw?"})
+    assert asked == [
+        "When is Ivo's judo class?", "When is Mara's judo class?", "where Mara's judo class?",
+    ]  # fmt: skip
+    assert answer["question"] == "Where is the saw?"
+
+
 # What a model is shown
 
 
@@ -210,7 +229,7 @@ def test_a_schema_needs_no_native_library() -> None:
         ("recall", {"question": "x", "after": "soon"}, "after must be an ISO 8601 day or moment"),
         ("recall", {"question": "x", "after": 2025}, "after must be an ISO 8601 day or moment"),
         ("recall", {"question": "x", "person_id": "priya"}, "recall has no argument 'person_id'"),
-        ("recall", {"question": "x", "space_id": HOME}, "it has question, top_k, after, before"),
+        ("recall", {"question": "x", "space_id": HOME}, "it has question, top_k, previous, after"),
         ("recall", "[1]", "arguments of recall must be an object, got [1]"),
         ("recall", "{oops", "arguments of recall must be JSON: "),
         ("recall", '{"question": ' + "[" * 100_000, "arguments of recall must be JSON: "),
