@@ -324,7 +324,12 @@ def _parts_first(ranked: Ranked, parts: tuple[Answer, ...]) -> Ranked:
     above = [*ranking.order[:1].tolist(), *rows]
     if above == rows * 2:
         return ranked
-    ranking = takes_over(ranking, zip(rows, above, strict=False))
+    # The others keep their order, which may not be that of their scores; and whose fact a first one
+    # tells was asked by its part.
+    order = [*rows[::-1], *(row for row in ranking.order.tolist() if row not in rows)]
+    owned = {row: owner for row, owner in ranking.owned.items() if row not in rows}
+    moved = takes_over(ranking, zip(rows, above, strict=False))
+    ranking = replace(moved, order=np.array(order, ranking.order.dtype), owned=owned)
     return replace(ranked, ranking=ranking, parts=parts)
 
 

@@ -61,6 +61,18 @@ def test_what_is_not_known_of_one_is_said(keys: FamilyRecall) -> None:
         assert "Nothing stored answers that: “who conducts Verdi operas?”" in said
 
 
+def test_each_may_be_about_another_person(home: FamilyRecall) -> None:
+    """What tells of Rajesh is no fact of another where one part asks of him, and one of Priya."""
+    remember(home, "Rajesh takes size 44 shoes", doc_id="his", author="priya")
+    remember(home, "passport number of Priya: 66120", doc_id="hers", author="priya")
+
+    answer = recall(home, "What's Rajesh's shoe size and Priya's passport number?", "rajesh")
+
+    assert found(answer)[:2] == ["his", "hers"]
+    assert [result.whose for result in answer.results[:2]] == [None, None]
+    assert answer.status != "no_match"
+
+
 def test_one_question_has_no_parts(keys: FamilyRecall) -> None:
     """Nor have two of which nothing stored answers either."""
     assert recall(keys, "What's the gate code?", "rajesh").parts == ()
