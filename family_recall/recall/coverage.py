@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from family_recall.english.kinship import KINSHIP_ROLES
+from family_recall.english.kinship import FAMILY_LINKS, KINSHIP_ROLES
 from family_recall.english.text import Words, normalise
+from family_recall.english.things import is_said_of_things, things_asked
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.question.entities import Mention
 from family_recall.recall.question.relatives import names_of
@@ -26,6 +28,12 @@ MAX_FACTS = 32
 
 CLOSE: Final = 0.8
 """Cosine of tokens from which a memory has a word of like meaning."""
+AKIN: Final = 0.7
+"""The same where all else is held: *maths* is less like *physics*, *sofa* more like *couch*."""
+_ALIKE = 0.8
+"""Likeness of two words from which one may be the other, misspelt."""
+_FEW_WORDS = 20
+"""A text of so many tells one thing: a longer one may tell of it in words of its own."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
@@ -118,8 +126,8 @@ def uncovered(
     """Return what a question names and its first candidate says nothing about.
 
     People and things it does not mention, and words for where, of what or for whom something is
-    (*at the office*, *for the cat*) of which it holds none, nor a word that comes close. What it
-    replies to counts as said.
+    (*at the office*, *for the cat*) of which it holds none, nor a word that comes close; and a
+    thing that it has another instead of. What it replies to counts as said.
 
     Args:
         context: The question.
@@ -141,23 +149,81 @@ def uncovered(
     words = []
     if asked:
         held = np.logical_or.reduce(covers(ranking.rows, asked, np.array(rows)))
+        told = set() if held.all() else _words_of(context, ranking, rows)
         words = [
             word
             for word, is_held in zip(asked.values(), held.tolist(), strict=True)
-            if not is_held and not _comes_close(context, ranking, rows, token_ids, word)
+            if not is_held
+            and not _is_spelt(word.casefold(), told)
+            and not _comes_close(context, ranking, rows, token_ids, word, CLOSE)
         ]
-    lacking, told = _owners(context, ranking, first)
-    unmentioned = [name for name in _unmentioned(context, ranking, rows) if name not in told]
-    return tuple(dict.fromkeys((*lacking, *unmentioned, *words)))
+    untold, known = _owners(context, ranking, first)
+    unmentioned = [name for name in _unmentioned(context, ranking, rows) if name not in known]
+    if not (untold or unmentioned or words):
+        words = _another_thing(context, ranking, rows, token_ids)
+    return tuple(dict.fromkeys((*untold, *unmentioned, *words)))
+
+
+def _another_thing(
+    context: QueryContext,
+    ranking: Ranking,
+    rows: list[int],
+    token_ids: Callable[[str], IdArray] | None,
+) -> list[str]:
+    """Return the things asked about, where a short text holds all else that is asked.
+
+    *Mr Hughes teaches Isla physics* is not who teaches her maths.
+    """
+    plan, question = context.plan, Words.of(context.request.query_text)
+    if ranking.rows.n_words[rows[0]] > _FEW_WORDS:
+        return []
+    skipped = _elsewhere_read(context, frozenset())
+    skipped |= {word for owner in plan.owners for word in owner.words.split(" ")}
+    skipped |= {word for word in question.plain if _is_relative(word)}
+    things = things_asked(question, skipped)
+    in_things = {word for thing in things for word in thing}
+    lacking = {}
+    for number, (word, stem) in enumerate(plan.terms if things else ()):
+        plain = word.casefold()
+        if plain in skipped or (plain not in in_things and is_said_of_things(plain)):
+            continue
+        alike = [related.stem for related in plan.related_words if related.term == number]
+        stems = list(map(stem_number, (stem, *alike)))
+        if not covers(ranking.rows, stems, np.array(rows)).any():
+            lacking[plain] = word
+    if not lacking or not lacking.keys() <= in_things:
+        return []
+    told = _words_of(context, ranking, rows)
+    unsaid = {
+        plain
+        for plain, word in lacking.items()
+        if not _is_spelt(plain, told)
+        and not _comes_close(context, ranking, rows, token_ids, word, AKIN)
+    }
+    return [" ".join(thing) for thing in things if not unsaid.isdisjoint(thing)]
+
+
+def _words_of(context: QueryContext, ranking: Ranking, rows: list[int]) -> set[str]:
+    statements = context.snapshot.statements(ranking.rows.ids[rows], context.scope)
+    return {word for each in statements.values() for word in Words.of(each.text).plain}
+
+
+def _is_relative(word: str) -> bool:
+    return word in KINSHIP_ROLES and KINSHIP_ROLES[word].link in FAMILY_LINKS
+
+
+def _is_spelt(word: str, told: Collection[str]) -> bool:
+    """Whether one of some words is short for a word, or is it misspelt: *appt*, *colour*."""
+    return bool(difflib.get_close_matches(word, told, 1, _ALIKE)) or any(
+        len(other) > 2 and len(word) > 2 and (word.startswith(other) or other.startswith(word))
+        for other in told
+    )
 
 
 def _owners(
     context: QueryContext, ranking: Ranking, first: int
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return of whom the question asks and the first candidate tells nothing, and of whom it does.
-
-    Where it tells of a like thing of theirs, the words for what is asked for lack.
-    """
+    """Return of whom a question asks and the first candidate tells nothing, and of whom it does."""
     owners = context.plan.owners
     if not owners:
         return (), ()
@@ -165,7 +231,7 @@ def _owners(
     words = Words.of(context.request.query_text)
     names = [name for owner in owners for name in names_of(owner.entities) or [_said(words, owner)]]
     if owned.telling == "theirs":
-        return sorted(owned.lacks), names
+        return (), names
     if owned.telling == "open":
         return [_said(words, owner) for owner in owners if not owner.entities], ()
     return names, ()
@@ -237,9 +303,10 @@ def _comes_close(
     rows: list[int],
     token_ids: Callable[[str], IdArray] | None,
     word: str,
+    least: float,
 ) -> bool:
     if token_ids is None or ranking.closest is None or context.question is None:
         return False
     tokens = (context.question.token_ids[:, None] == token_ids(word)).any(axis=1)
-    is_close = ranking.closest[rows][:, tokens] >= CLOSE
+    is_close = ranking.closest[rows][:, tokens] >= least
     return bool(tokens.any()) and bool(is_close.all(axis=1).any())

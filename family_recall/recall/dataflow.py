@@ -277,15 +277,10 @@ Telling = Literal["theirs", "open", "absent", "another's"]
 
 
 class Owned(NamedTuple):
-    """What a candidate tells of those whom the question asks of, and whose it is instead.
-
-    ``lacks`` are words for what is asked of them where it tells of a like thing: their phone's
-    number, and not their locker's.
-    """
+    """What a candidate tells of those whom the question asks of, and whose it is instead."""
 
     telling: Telling
     whose: str = ""
-    lacks: frozenset[str] = frozenset()
 
 
 class Successor(msgspec.Struct, frozen=True):

@@ -140,9 +140,14 @@ def test_anothers_value_is_never_told_as_sure(
         ("my birthday is on 4 May", "daughter", "When is my birthday?", "son", "Malik"),
         ("Malik is allergic to cashews", "mum", "Is Zoe allergic to cashews?", "dad", "Zoe"),
         ("Malik's locker number is 217", "mum", "What is Malik's phone number?", "dad", "phone"),
+        ("Mr Hughes teaches Ingrid physics", "mum", "Who teaches Ingrid maths?", "dad", "maths"),
+        ("the MOT on Dad's car is due on 4 May", "mum", "When is the road tax on Dad's car due?",
+         "son", "road tax"),
+        ("the garage code is 4471", "mum", "What's the code for the safe?", "dad", "safe"),
+        ("we painted the hall sage green", "mum", "what did we paint the shed in", "dad", "shed"),
     ],
 )  # fmt: skip
-def test_the_answer_says_of_whom_nothing_is_known(
+def test_the_answer_says_of_whom_or_what_nothing_is_known(
     home_of_five: FamilyRecall, told: str, author: str, question: str, asker: str, uncovered: str
 ) -> None:
     """And whose is known instead."""
@@ -158,6 +163,28 @@ def test_the_answer_says_of_whom_nothing_is_known(
     if other.whose is not None:
         assert answer.status == "no_match"
         assert f"what is known is about {other.whose}" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("Mr Hughes teaches Ingrid maths", "Who teaches Ingrid maths?"),
+        ("Ingrid has Mr Hughes for chemistry", "who does Ingrid have for chem"),
+        ("dentist appt for Malik on 4 May", "When is Malik's dentist appointment?"),
+        ("Malik's favourite colour is green", "What is Malik's favorite color?"),
+        ("the sofa is from Lund's", "where is the couch from"),
+        ("the garage code changed to 4471", "which code opens the garage"),
+        ("Mum's passport is in the safe", "where's my mother's passport kept"),
+        ("the car insurance runs out on 4 May", "when is the car insurance due"),
+    ],
+)
+def test_nothing_is_called_untold_that_is_told_in_other_words(
+    home_of_five: FamilyRecall, told: str, question: str
+) -> None:
+    """By a short form, a spelling, a word of like meaning."""
+    home_of_five.remember(Memory(told, HOME, author="dad"))
+    home_of_five.flush()
+    assert recall(home_of_five, question, "son").uncovered == ()
 
 
 @pytest.fixture

@@ -206,7 +206,7 @@ class _Reading:
 
     def _told_of(self, owner: Mention, things: frozenset[str], asked: _Asked) -> Owned:
         if having := [person for person in self._people if not things.isdisjoint(person.has)]:
-            return self._had(owner, things, having)
+            return self._had(owner, having)
         if self._holds_name_of(owner) or any(_is(person, owner) for person in self._people):
             return Owned("theirs")
         is_author = _are_one(self._author, owner.entities or owner.possible)
@@ -221,10 +221,10 @@ class _Reading:
             return Owned("open" if self._people else "theirs")
         return Owned("absent" if self._people or self._is_own else "open")
 
-    def _had(self, owner: Mention, things: frozenset[str], having: Sequence[_Somebody]) -> Owned:
+    def _had(self, owner: Mention, having: Sequence[_Somebody]) -> Owned:
         """Return what it tells of somebody, where it says who has what is asked for."""
-        if theirs := [person for person in having if _is(person, owner)]:
-            return Owned("theirs", lacks=self._lacking(things, theirs[0].has))
+        if any(_is(person, owner) for person in having):
+            return Owned("theirs")
         if self._holds_name_of(owner) and not owner.entities:
             return Owned("open")
         if any(_may_be(person, owner) for person in having):
@@ -237,14 +237,6 @@ class _Reading:
             any(_may_be(person, owner) for person in self._people)
             or not self._plain.isdisjoint(PRONOUNS)
             or not self._plain.isdisjoint(YOU)
-        )
-
-    def _lacking(self, things: frozenset[str], has: Sequence[str]) -> frozenset[str]:
-        """Return the words for what is asked of them where it tells of a like thing of theirs."""
-        instead = set(has) - things - _SUCH
-        held = {stem for _, stem in split(self._words.text)}
-        return frozenset(
-            word for word in things if instead and held.isdisjoint(stem for _, stem in split(word))
         )
 
     @property
@@ -329,7 +321,6 @@ class _Reading:
 
 
 _TIES = FAMILY_LINKS - {"pet"}
-_SUCH = frozenset("big current first former last latest little main new old other own".split())
 _ORDER: Sequence[Telling] = ("theirs", "open", "absent", "another's")
 
 
