@@ -193,6 +193,8 @@ def _another_thing(
             lacking[plain] = word
     if not lacking or not lacking.keys() <= in_things:
         return []
+    if not covers(ranking.rows, [stem_number(s) for _, s in plan.terms], np.array(rows)).any():
+        return []
     told = _words_of(context, ranking, rows)
     unsaid = {
         plain
