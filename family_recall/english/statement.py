@@ -139,6 +139,9 @@ _IT_IS_NOW = re.compile(
     r"| will be)\s+(?:now\s+)?[^.!?;]{1,40}?\b(?:now|instead|from (?:now|today))\b"
     r"|\bnow (?:it|they)(?:['’]?(?:s|re)| is| are)\s"
 )
+_FEW = 8  # words
+_OPENING = 14  # words
+_STANDS_FOR = frozenset("it its it's it’s he she they them that those this one both there".split())
 _NO_OTHER_MATTER = frozenset(
     {
         *STOP_WORDS, *MONTH_NAMES, *WEEKDAY_NAMES, *(f"{day}s" for day in WEEKDAY_NAMES), *COUNTS,
@@ -196,6 +199,12 @@ class Statement:
         """
         said = _IT_IS_NOW.search(lowered(self.text[:_MAX_CHARS_OF_PEOPLE]))
         return values_in(said[0], kinds) if said else {}
+
+    @property
+    def continues(self) -> bool:
+        """Whether it may leave unsaid what it is about: a few words, or *it*, *she*, *that one*."""
+        words = self.words
+        return len(words) <= _FEW or not _STANDS_FOR.isdisjoint(words[:_OPENING])
 
     @property
     def names_somebody(self) -> bool:

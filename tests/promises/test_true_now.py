@@ -104,6 +104,49 @@ def test_the_newer_stands_first_and_says_so(
     assert "(no longer; from 2024-03-01)" in answer.briefing()
 
 
+IN_TALK = (
+    ("What is the code for the boat shed?", "The code for the boat shed is 4417",
+     "does the boat shed code still work", "no, it's 9052 now"),
+    ("How much is the cleaner?", "The cleaner is 14 pounds an hour",
+     "what do we pay the cleaner these days", "gone up, she wants 17 pounds an hour now"),
+    ("What is the padlock number on the allotment gate?",
+     "The padlock on the allotment gate is 3310",
+     "The allotment gate padlock jammed again.", "I put a new one on, 8874"),
+    ("What time does pottery start?", "Pottery starts at 6 pm",
+     "does pottery start at the same time this term", "they moved it, it's at 7 pm now"),
+)  # fmt: skip
+"""Questions, what was true, the turn that names the topic again, and what it is by now."""
+
+OF_ANOTHER = (
+    ("What is Mum's shoe size?", "Mum's shoe size is 6", "What's Dad's shoe size?", "it's 10 now"),
+    ("What is my shoe size?", "My shoe size is 6", "What's Rajesh's shoe size?", "it's 10 now"),
+    ("What is the alarm code?", "The alarm code is 4417", "What is Nan's alarm code?",
+     "it's 9052 now"),
+    ("What is the code for the boat shed?", "The code for the boat shed is 4417",
+     "do you know the garage code", "it's 9052 now, they reset it"),
+)  # fmt: skip
+"""The same, where the turn before speaks of something or somebody else."""
+
+
+@pytest.mark.parametrize(("told", "replaced"), [
+    *((told, {"0": "2"}) for told in IN_TALK), *((told, {}) for told in OF_ANOTHER),
+])  # fmt: skip
+def test_a_turn_is_about_what_the_one_before_it_names(
+    home: FamilyRecall, told: tuple[str, ...], replaced: dict[str, str]
+) -> None:
+    """A value told without its topic replaces the older one of that topic, and of no other."""
+    question, older, before, newer = told
+    remember(home, older, doc_id="0", author="priya", occurred_at=START)
+    for at, (text, author) in enumerate(((before, "priya"), (newer, "rajesh")), 1):
+        moment = START + dt.timedelta(days=60, minutes=at)
+        remember(home, text, doc_id=f"{at}", author=author, session_id="s", occurred_at=moment)
+    home.flush()
+    answer = recall(home, question, "priya")
+
+    assert outdated(answer).get("0") == replaced.get("0")
+    assert found(answer)[0] == replaced.get("0", "0")
+
+
 @pytest.mark.parametrize(("question", "older", "newer"), CHANGES)
 def test_contributions_still_add_up(
     home: FamilyRecall, question: str, older: str, newer: str

@@ -25,6 +25,7 @@ import numpy as np
 
 from family_recall import english
 from family_recall.english import BITS, Question, Values, mask_of, mask_of_kinds
+from family_recall.english.kinship import CALLED
 from family_recall.english.text import STOP_WORDS, lowered, runs_in
 from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.bm25 import covers, question_weights
@@ -41,9 +42,8 @@ FEATURES = (
 
 LEAST_SCORE = 0.3
 """Share of the older's score below which a newer candidate is about something else."""
-LEAST_COSINE = 0.42
-"""Likeness of the vectors below which two memories tell of different things: one in a hundred of
-those that replace another are less alike (`tools.fit.supersession`)."""
+LEAST_COSINE = 0.3
+"""Likeness of the vectors below which two memories tell of different things."""
 SPEAKS_OF_IT = 0.4
 """Share of the question's words, by rarity, from which two memories speak of just what is asked."""
 NAMES_IT = 0.3
@@ -53,6 +53,11 @@ MUCH_FURTHER = 0.15
 ANOTHER_TOPIC = 4
 """… with so many words of its own is about something else: the smoke alarms, not the alarm's code.
 One that says no more than *it's 5521 now* has its topic from what was said before."""
+CARRIED = 0.4
+"""Share of the question that an older memory holds at least for the turn before a newer one to be
+about the same."""
+SHORT_TURN = 24
+"""Words, with its author and people, of a turn whose vector may lack what it is about."""
 FIRST = 6
 """Candidates that a later one may replace: what stands below is not the answer."""
 MOST_PAIRS = 8
@@ -139,8 +144,16 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
         return Compared((), retold, statements)
     paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
     stated = _stated(context, ranking, paired, rarity)
+    contexts = {row: int(ranking.rows.contexts[row]) for row in stated if stated[row].topic}
+    turns = context.snapshot.statements(
+        np.unique(np.array([*contexts.values()], np.int64)), context.scope
+    )
     compared = []
     for (older, newer), cosine in chosen.items():
+        before = turns.get(contexts.get(newer, 0))
+        if before and carries_on(rarity, stated[older], stated[newer], before.text):
+            retold.append((older, newer))
+            continue
         features = pair_features(question, rarity, stated[older], stated[newer], cosine)
         if _changes_topic(stated[older], stated[newer], features[_BOTH_COVER]):
             continue
@@ -253,7 +266,8 @@ def _likely(context: QueryContext, ranking: Ranking, best: IdArray) -> dict[tupl
     if not may.any():
         return {}
     cosines = _cosines(context, rows, best)
-    pairs = np.argwhere(may & (cosines >= LEAST_COSINE))
+    is_turn = (rows.contexts[best] > 0) & (rows.n_words[best] <= SHORT_TURN)
+    pairs = np.argwhere(may & ((cosines >= LEAST_COSINE) | is_turn))
     relevance = score[pairs[:, 0]] + score[pairs[:, 1]]
     chosen = pairs[np.argsort(-relevance, kind="stable")[:MOST_PAIRS]]
     return {(int(best[i]), int(best[j])): float(cosines[i, j]) for i, j in chosen.tolist()}
@@ -293,7 +307,8 @@ class Stated:
     """What a comparison reads of one memory.
 
     ``stems`` are the numbers of its content stems that the question lacks, ``covered`` those of the
-    question's that it holds; ``near`` is its closeness to the question in meaning, in [0, 1];
+    question's that it holds; both with ``topic``, the stems of the turn before one that may leave
+    unsaid what it is about; ``near`` is its closeness to the question in meaning, in [0, 1];
     ``values`` are those of the kinds asked for.
     """
 
@@ -305,6 +320,7 @@ class Stated:
     covered: frozenset[int]
     near: float
     values: Values
+    topic: frozenset[int] = frozenset()
 
 
 def _stated(
@@ -322,17 +338,25 @@ def _stated(
     stated = {}
     for (row, statement), near, is_held in zip(statements.items(), nearest, held, strict=True):
         of_row = words.of_row(row)
-        stems = frozenset(words.stems[of_row][words.in_body[of_row]].tolist())
+        own = words.stems[of_row]
+        stems = frozenset(own[words.in_body[of_row]].tolist())
         cues, read = int(rows.cues[row]), english.Statement(statement.text)
+        covered = frozenset(itertools.compress(numbers, is_held))
+        topic = frozenset[int]()
+        if read.continues:
+            topic = frozenset(own[words.columns[words.codes[of_row], 2] > 0].tolist())
+            stems |= topic
+            covered |= topic & rarity.keys()
         stated[row] = Stated(
             statement=read,
             author=rows.authors[row],
             said_s=statement.said_s,
             cues=cues,
             stems=stems - rarity.keys() - _stems_of(STOP_WORDS),
-            covered=frozenset(itertools.compress(numbers, is_held)),
+            covered=covered,
             near=near or _NO_NEARNESS,
             values=read.values([kind for kind, bit in kinds if cues & bit]),
+            topic=topic,
         )
     return stated
 
@@ -403,6 +427,33 @@ def pair_features(
         min(len(newer.statement.text) / 300.0, 2.0),
         float(question.asks_event),
         float(question.asks_all),
+    )
+
+
+def carries_on(rarity: Mapping[int, float], older: Stated, newer: Stated, before: str) -> bool:
+    """Return whether the newer tells another value of what the turn before it was about.
+
+    *Did you try the shed code?*, and then *it's 9052 now*, of *the shed code is 4417*: not where
+    that turn speaks of somebody whom the older does not name.
+
+    Args:
+        rarity: That of each of the question's stems, by number.
+        older: What a comparison reads of the older memory.
+        newer: The same of the newer.
+        before: The text of the turn before the newer.
+    """
+    people = set(english.values_in(before, ["name"]).get("name", ()))
+    people |= CALLED & set(runs_in(lowered(before)))
+    if not older.statement.speaks_of_self:
+        people.discard(newer.author or "")  # who was spoken to
+    return (
+        sum([rarity[stem] for stem in older.covered]) >= CARRIED * sum(rarity.values())
+        and older.covered <= newer.covered
+        and not newer.topic.isdisjoint(older.covered)
+        and bool(newer.cues & _SAYS_NEW)
+        and not newer.cues & BITS["for_now"]
+        and values_differ(older.values, newer.values)
+        and people <= set(older.statement.words)
     )
 
 
