@@ -33,7 +33,7 @@ from family_recall.recall.ranking.distinct import diversify, recent_first, witho
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.owners import set_others_back
 from family_recall.recall.ranking.profiles import OPENING
-from family_recall.recall.ranking.ranker import takes_over
+from family_recall.recall.ranking.ranker import rescored, takes_over
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
 from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
@@ -324,12 +324,11 @@ def _parts_first(ranked: Ranked, parts: tuple[Answer, ...]) -> Ranked:
     above = [*ranking.order[:1].tolist(), *rows]
     if above == rows * 2:
         return ranked
-    # The others keep their order, which may not be that of their scores; and whose fact a first one
-    # tells was asked by its part.
-    order = [*rows[::-1], *(row for row in ranking.order.tolist() if row not in rows)]
+    # All stand in the order of their scores again; whose fact a first one tells was asked by its
+    # part.
     owned = {row: owner for row, owner in ranking.owned.items() if row not in rows}
-    moved = takes_over(ranking, zip(rows, above, strict=False))
-    ranking = replace(moved, order=np.array(order, ranking.order.dtype), owned=owned)
+    ranking = takes_over(ranking, zip(rows, above, strict=False))
+    ranking = replace(rescored(ranking, ranking.features), rank_by_score={}, owned=owned)
     return replace(ranked, ranking=ranking, parts=parts)
 
 
