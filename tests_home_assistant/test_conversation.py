@@ -7,7 +7,6 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers import entity_registry as er
-from homeassistant.util.ulid import ulid_now
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.family_recall import conversation as agent
@@ -73,13 +72,14 @@ async def test_a_follow_up_goes_on_from_ones_own_question(
 ) -> None:
     """With its mark or without; another person's question, or another conversation's, is none."""
     alice, bob = as_user("Alice"), as_user("Bob")
-    for text in ("Ivo's judo class is on Tuesday", "Mara's judo class is on Friday"):
+    for text in ("Ivo's class is on Tuesday in the gym", "Mara's class is on Friday in the barn"):
         await say(hass, f"Remember for everyone that {text}", alice)
-    first, follow_up, here = "When is Ivo's judo class?", "and Mara's?", ulid_now()
+    first, where, here = "When is Ivo's class?", "and where?", "kitchen"
     assert "Tuesday" in await say(hass, first, alice, conversation_id=here)
-    assert "Friday" not in await say(hass, follow_up, bob, conversation_id=here)
-    assert "Friday" not in await say(hass, follow_up, alice)
-    assert "Friday" in await say(hass, follow_up, alice, conversation_id=here)
+    assert await say(hass, where, bob, conversation_id=here) == agent.NOTHING
+    assert await say(hass, where, alice) == agent.NOTHING
+    assert "gym" in await say(hass, where, alice, conversation_id=here)
+    assert "Friday" in await say(hass, "and Mara's?", alice, conversation_id=here)
     assert "Tuesday" in await say(hass, "and Ivo's", alice, conversation_id=here)
     assert "Friday" in await say(hass, "what about Mara", alice, conversation_id=here)
     assert await say(hass, "thank you", alice, conversation_id=here) == agent.NOT_UNDERSTOOD
