@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,13 +30,13 @@ def say(home: FamilyRecall, *lines: str, session: str = "s", space_id: str = HOM
 
 
 @pytest.fixture
-def home(path: Path) -> FamilyRecall:
+def home(path: Path) -> Iterator[FamilyRecall]:
     """Open a household where some things were said before."""
-    home = open_home(path)
-    move_in(home)
-    remember(home, "The piano tuner comes in spring", doc_id="tuner")
-    remember(home, "The harp is on loan from the school", doc_id="harp")
-    return home
+    with open_home(path) as home:
+        move_in(home)
+        remember(home, "The piano tuner comes in spring", doc_id="tuner")
+        remember(home, "The harp is on loan from the school", doc_id="harp")
+        yield home
 
 
 def sums(answer: Answer) -> None:

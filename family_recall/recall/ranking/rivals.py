@@ -145,9 +145,10 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
     stated = _stated(context, ranking, paired, rarity)
     contexts = {row: int(ranking.rows.contexts[row]) for row in stated if stated[row].topic}
-    turns = context.snapshot.statements(
-        np.unique(np.array([*contexts.values()], np.int64)), context.scope
-    )
+    turns: Mapping[int, Statement] = {}
+    if contexts:
+        ids = np.unique(np.array([*contexts.values()], np.int64))
+        turns = context.snapshot.statements(ids, context.scope)
     compared = []
     for (older, newer), cosine in chosen.items():
         before = turns.get(contexts.get(newer, 0))
