@@ -43,6 +43,8 @@ _FRAMES = (
     rf"all(?!{_NOT_ALL}){_OF}\s+(?:{_GENERAL}\s+)?",
     rf"every(?:thing|one|body)(?!{_NOT_EVERYTHING})\s+(?:(?:that|which|who|of\s+ours)\s+)?",
     rf"every(?!\s+(?:other\b|{_PERIOD}))\s+(?:single\s+)?(?:{_GENERAL}\s+)?(?:of\s+)?",
+    # How often something happened is counted.
+    r"how\s+(?:many\s+times|often)\s+(?:did|has|have|had|was|were)\s+",
     # Which ones, of several.
     r"which\s+of\s+(?!the\s+two\b|these\s+two\b|them\s+is\b)",
     r"(?:what|who|where|which|when)\s+all\s+",

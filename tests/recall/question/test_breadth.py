@@ -25,6 +25,8 @@ from family_recall.english.breadth import MAX_CHARS, is_about_somebody, read_bre
         ("who all is coming on Sunday?", "is coming on Sunday?"),
         ("the names of all the cats", "cats"),
         ("the cars we drove, all of them", "the cars we drove"),
+        ("How many times has Mia fallen off?", "Mia fallen off?"),
+        ("how often did the boiler fail", "the boiler fail"),
     ],
 )
 def test_a_list_is_asked_for_in_many_words(question: str, topic: str) -> None:
@@ -59,6 +61,7 @@ def test_a_plural_asks_for_all_of_a_kind(question: str) -> None:
         "What does she take every morning?",
         "every day at eight, what do I take?",
         "Which days does she work?",
+        "How often does she take it?",
         "What size are Mia's boots?",
         "What's the bus number?",
         "do they know each other's names",
