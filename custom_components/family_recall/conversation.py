@@ -20,8 +20,7 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers import intent
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
-from family_recall.english import asks, reminder_in
-from family_recall.english.follow_up import standalone
+from family_recall.english import asks, reminder_in, standalone
 
 from .coordinator import FamilyRecallConfigEntry
 from .entity import FamilyRecallEntity

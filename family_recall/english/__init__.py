@@ -6,6 +6,7 @@ Imports nothing of the package but its types. Nothing here knows what is stored 
 from __future__ import annotations
 
 from .asking import Reminder, asks, reminder_in
+from .follow_up import standalone
 from .question import Question
 from .statement import BITS, BITS_VERSION, Statement, bits_of, mask_of, mask_of_kinds
 from .text import lowered
@@ -25,5 +26,6 @@ __all__ = [
     "mask_of",
     "mask_of_kinds",
     "reminder_in",
+    "standalone",
     "values_in",
 ]

@@ -33,6 +33,11 @@ _EMPTY = STOP_WORDS | frozenset(
     "ago earlier exactly first immediately just last later long many much one ones right".split()
 )
 """Words that leave open what is asked about."""
+_THANKS = frozenset(
+    """
+    brilliant cheers cool good great lovely much nice ok okay perfect ta thank thanks very you
+    """.split()
+)
 _MINE = {"mine": "my", "ours": "our", "his": "his", "hers": "her", "theirs": "their"}
 
 
@@ -47,13 +52,15 @@ def standalone(question: str, previous: str) -> str:
     'Is Tom allergic to nuts?'
     >>> standalone("and where?", "When is Lena's swimming lesson?")
     "where Lena's swimming lesson?"
+    >>> standalone("ok thanks", "When is Lena's swimming lesson?")
+    'ok thanks'
     >>> standalone("and the hoover?", "Where's the drill?")
     "Where's the hoover?"
     """
     opened = _OPENING.match(question)
     rest = question[opened.end() :] if opened else question
     words, before = Words.of(rest), Words.of(previous)
-    if not words.plain or not before.plain:
+    if not before.plain or _THANKS.issuperset(words.plain):
         return question
     plain = [word.replace("’", "'") for word in words.plain]
     said = rest.strip().rstrip("?.! ")
