@@ -127,7 +127,7 @@ def uncovered(
 
     People and things it does not mention, and words for where, of what or for whom something is
     (*at the office*, *for the cat*) of which it holds none, nor a word that comes close; and a
-    thing that it has another instead of. What it replies to counts as said.
+    thing that it has another instead of. What it replies to, and what it replaced, counts as said.
 
     Args:
         context: The question.
@@ -138,6 +138,7 @@ def uncovered(
     rows = [first]
     if first in ranking.reply_to:
         rows.append(ranking.reply_to[first])
+    rows += [older for older, by in ranking.superseded_by.items() if by.row == first]
     qualifying = context.plan.asked.qualifying
     if qualifying:
         qualifying -= _elsewhere_read(context, qualifying)

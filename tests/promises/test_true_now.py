@@ -92,6 +92,7 @@ def test_the_newer_stands_first_and_says_so(
     tell(home, older, newer)
     answer = recall(home, question, "rajesh")
 
+    assert not answer.uncovered  # what the older one names is said
     assert found(answer)[:2] == ["1", "0"]
     assert outdated(answer) == {"0": "1"}
     (change,) = answer.changed
