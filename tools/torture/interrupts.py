@@ -41,7 +41,8 @@ PER_PROCESS = 100  # interrupts before a new process and household
 CHECKED_EVERY = 20  # interrupts between two checks of the whole file
 STUCK_S = 12.0  # the longest time of a call and the checks after it
 _REPEAT_S = 0.0002  # a signal comes again until it has stopped the call
-_PASSED_OVER = __name__, "_weakrefset"  # nobody gets what a callback of a weak reference raises
+# Nobody gets what a callback raises: of a weak reference, or hypothesis's of garbage collections.
+_PASSED_OVER = __name__, "_weakrefset", "hypothesis.internal.conjecture.junkdrawer"
 
 
 class Interrupted(BaseException):
