@@ -13,7 +13,7 @@ from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
 from .text import SELF, STOP_WORDS, lowered, runs_in, whole_words
 from .values import KINDS, Values, values_in
 
-BITS_VERSION: Final = "5"
+BITS_VERSION: Final = "6"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 _MAX_CHARS = 2000
@@ -73,7 +73,7 @@ _FOR_NOW = whole_words(
     just (?:this|for|today|tonight|tomorrow|once)|only (?:this|today|tonight|in|until|till)
     for (?:today|tonight)
     for (?:now|the moment|the time being|a bit|a while|one (?:day|week))|this (?:once|week only)
-    (?:this|next) (?:week|weekend|WEEKDAY)
+    (?<!from )(?:this|next) (?:week|weekend|WEEKDAY)
     temporarily
     for (?:the|a|two|three|this|next) (?:weekend|week|fortnight|day|days|weeks)|one[- ]off
     week only|day only

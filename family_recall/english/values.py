@@ -21,9 +21,12 @@ _NUMBER_WORD = "|".join(word for word in _COUNTED if word != "one")
 _TIME = re.compile(
     r"\b(\d{1,2})(?:[:.](\d\d))?\s*([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b|\b(\d{1,2}) ?o['’]clock\b"
     r"|\b(half|quarter) (past|to) (\w+)\b|\b(noon|midday|midnight)\b"
-    rf"|\b(?:at|by|until|till|from|around|about|before|after) (\d{{1,2}}|{_NUMBER_WORD}|one)"
-    r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to|from)\b|in the "
-    r"(?:morning|ev|aft)))",
+    r"|\b(?:(half)|at|by|until|till|from|around|about|before|after)"
+    rf" (\d{{1,2}}|{_NUMBER_WORD}|one)"
+    r"(?=\s*(?:$|[.,;!?)](?!\d)|(?:now|instead|on|sharp|every|not|for|to|from|at|this|next|today"
+    r"|tonight|tomorrow|WEEKDAY)\b|in the (?:morning|ev|aft)))".replace(
+        "WEEKDAY", "|".join(WEEKDAYS)
+    ),
 )
 _DAY_WORD = re.compile(rf"\b({'|'.join(WEEKDAYS)}|weekend|weekday)s?\b")
 _MONTH = rf"(?:{'|'.join(MONTHS)})"
@@ -108,6 +111,8 @@ def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
 
     >>> sorted(values_in("Swimming is on Thursdays at half past four", ["day", "time"]).items())
     [('day', frozenset({'thu'})), ('time', frozenset({'4:30'}))]
+    >>> values_in("judo is at half five this wednesday", ["time"])
+    {'time': frozenset({'5:30'})}
     """
     text = text[:_MAX_CHARS]
     lower = text.lower()
@@ -118,7 +123,9 @@ def values_in(text: str, kinds: Iterable[str] = KINDS) -> Values:
 def _times(text: str) -> set[str]:
     times = set()
     for match in _TIME.finditer(text):
-        hour, minutes, half, hour2, minutes2, clock, part, way, of, named, bare = match.groups()
+        hour, minutes, half, hour2, minutes2, clock, part, way, of, named, past, bare = (
+            match.groups()
+        )
         if named:
             times.add({"midnight": "0:00"}.get(named, "12:00"))
         elif part:
@@ -132,7 +139,7 @@ def _times(text: str) -> set[str]:
             number = _as_number(hour or hour2 or clock or bare)
             if number is None or number > 24:
                 continue
-            minute = number * 60 + int(minutes or minutes2 or 0)
+            minute = number * 60 + (30 if past else int(minutes or minutes2 or 0))
             times.add(_clock(minute + (720 if half == "p" and number < 12 else 0)))
     return times
 

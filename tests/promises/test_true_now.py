@@ -243,6 +243,36 @@ def test_the_same_said_of_something_else_replaces_nothing(
 
 
 @pytest.mark.parametrize(
+    ("question", "routine", "exception"),
+    [
+        ("what time is judo", "Mia has judo on wednesdays at 5 at the centre",
+         "judo is at half five this wednesday only, the hall is booked"),
+        ("when is swimming", "swimming is on Thursdays at 4",
+         "swimming is on Friday this week, the pool is shut"),
+        ("what day do we see Oma", "we go to Oma's on sundays",
+         "we're going to Oma's on Saturday this weekend, she has a wedding"),
+        ("who picks Mia up", "Tara picks Mia up from school",
+         "this week Leo picks Mia up from school, Tara is away"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("days", [2, 70])
+def test_an_exception_holds_for_its_days_and_the_routine_returns(
+    path: Path, question: str, routine: str, exception: str, days: int
+) -> None:
+    """It is first while it holds, replaces nothing, and is below the routine when it is over."""
+    told = START + dt.timedelta(days=90)
+    with open_home(path, encoder=shipped()) as home:
+        move_in(home)
+        remember(home, routine, doc_id="routine", occurred_at=START)
+        remember(home, exception, doc_id="exception", occurred_at=told)
+        home.flush()
+        answer = recall(home, question, "rajesh", now=told + dt.timedelta(days=days))
+
+    assert found(answer)[0] == ("exception" if days == 2 else "routine")
+    assert not answer.changed
+
+
+@pytest.mark.parametrize(
     ("question", "older", "newer"),
     [
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec.structs import replace
@@ -13,7 +13,13 @@ from family_recall.english import BITS
 from family_recall.recall.dataflow import QueryContext, Ranking, Successor
 from family_recall.recall.ranking.bm25 import covers, question_weights
 from family_recall.recall.ranking.ranker import takes_over
-from family_recall.recall.ranking.rivals import model, probability, rivals
+from family_recall.recall.ranking.rivals import (
+    FEATURES,
+    Rival,
+    model,
+    probability,
+    rivals,
+)
 from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Statement
 
@@ -26,6 +32,12 @@ EARLIER_LIKELY = 0.5
 
 CERTAIN = 0.8
 """Certainty from which a time in a question is the time it asks about."""
+
+HOLDS_S, OVER_S = 5 * 86_400.0, 14 * 86_400.0
+"""Ages until which an exception for this week, or the next, holds, and after which it is over."""
+
+AS_ALIKE = 0.6
+"""Cosine from which an exception is one to what was said before."""
 
 AS_GOOD = 0.8
 """Share of the first's score, and of its hold on the question's words, from which a candidate
@@ -57,21 +69,21 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     # A question for what was before knows that it changed.
     likely_from = EARLIER_LIKELY if before else LIKELY
     likely = dict.fromkeys(reasons, 1.0)
+    exceptions = [pair for pair in compared if _is_exception(context, ranking, pair)]
     for pair in compared:
+        if pair in exceptions:
+            continue
         sure = probability(pair.features, has_changed=before)
         if sure >= likely_from:
             likely.setdefault((pair.older, pair.newer), sure)
             reasons.setdefault((pair.older, pair.newer), pair.reason)
-    # The end of a time that is over by now, if the question asks about one.
-    span = context.plan.timespan_s
-    until_s: float | None = None
-    if span is not None and context.plan.timespan_certainty >= CERTAIN and span[1] <= context.now_s:
-        until_s = span[1]
+    until_s = _end_of_past(context)
     if until_s is None and not before:
         now_s = context.scope.as_of_s
         likely = {
             pair: sure for pair, sure in likely.items() if statements[pair[1]].said_s <= now_s
         }
+    ranking = takes_over(ranking, _by_now(context, exceptions, statements))
     if not likely:
         return ranking
     ranking = takes_over(ranking, _held(before, until_s, likely, statements))
@@ -82,6 +94,44 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
             since_s = statements[newer].said_s
             successors[older] = Successor(newer, since_s, reasons[older, newer])
     return replace(ranking, superseded_by=successors)
+
+
+def _end_of_past(context: QueryContext) -> float | None:
+    """Return the end of the time that the question asks about, if it is over by now."""
+    span = context.plan.timespan_s
+    is_past = span is not None and span[1] <= context.now_s
+    return span[1] if span and is_past and context.plan.timespan_certainty >= CERTAIN else None
+
+
+def _is_exception(context: QueryContext, ranking: Ranking, pair: Rival) -> bool:
+    """Whether the newer of a pair holds for a while instead of the older, which replaces nothing.
+
+    *Swimming is on Friday this week*, of *swimming is on Thursdays*; asked without a time.
+    """
+    compared = dict(zip(FEATURES, pair.features, strict=True))
+    return (
+        context.plan.timespan_s is None
+        and context.plan.asked.moment == "now"
+        and compared["for_now"] > 0.0
+        and compared["value_differs"] > 0.0
+        and compared["both_cover"] > 0.0
+        and compared["cosine"] >= AS_ALIKE
+        and not ranking.rows.cues[pair.older] & BITS["for_now"]
+    )
+
+
+def _by_now(
+    context: QueryContext, exceptions: Sequence[Rival], statements: Mapping[int, Statement]
+) -> list[tuple[int, int]]:
+    """Return which row goes above which: an exception while it holds, the routine afterwards."""
+    moves = []
+    for pair in exceptions:
+        age_s = context.scope.as_of_s - statements[pair.newer].said_s
+        if 0.0 <= age_s < HOLDS_S:
+            moves.append((pair.newer, pair.older))
+        elif age_s > OVER_S:
+            moves.append((pair.older, pair.newer))
+    return moves
 
 
 def _held(
