@@ -82,6 +82,7 @@ async def test_a_follow_up_goes_on_from_ones_own_question(
     assert "Friday" in await say(hass, "and Mara's?", alice, conversation_id=here)
     assert "Tuesday" in await say(hass, "and Ivo's", alice, conversation_id=here)
     assert "Friday" in await say(hass, "what about Mara", alice, conversation_id=here)
+    assert "Tuesday" in await say(hass, "same for Ivo", alice, conversation_id=here)
     assert await say(hass, "thank you", alice, conversation_id=here) == agent.NOT_UNDERSTOOD
 
 

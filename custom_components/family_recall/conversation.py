@@ -29,7 +29,8 @@ from .identity import speaker_of
 PARALLEL_UPDATES = 0
 
 _TOO_SHORT = 3  # words: "hello", "thank you"
-_WHAT_ABOUT = ("what about ", "how about ")
+_WHAT_ABOUT = ("what about ", "how about ", "same for ")
+_AND = ("and my ", "and her ", "and his ", "and the ", "and on ", "and last ", "and next ")
 
 UNKNOWN_SPEAKER = "I only remember things for people I know."
 NOT_UNDERSTOOD = "I did not understand that. Ask me something, or tell me something to remember."
@@ -107,5 +108,7 @@ class FamilyRecallAgent(FamilyRecallEntity, ConversationEntity):
 
 def _goes_on(text: str, previous: str | None) -> bool:
     """Whether a few words ask what the question before them asked, heard without their mark."""
-    is_short = len(text.split()) < _TOO_SHORT or text.lower().startswith(_WHAT_ABOUT)
+    n_words, said = len(text.split()), text.lower()
+    is_short = n_words < _TOO_SHORT or said.startswith(_WHAT_ABOUT)
+    is_short = is_short or (n_words == _TOO_SHORT and said.startswith(_AND))
     return previous is not None and is_short and standalone(text, previous) != text

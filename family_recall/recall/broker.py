@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from msgspec.structs import replace
 
+from family_recall.access import policy
 from family_recall.config import RecallConfig
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import batch_size_of, scores_of
@@ -19,6 +20,7 @@ from family_recall.encoders.loader import Models
 from family_recall.english import Question
 from family_recall.english.follow_up import standalone
 from family_recall.english.parts import parts_of
+from family_recall.english.text import Words
 from family_recall.errors import ClosedError, FamilyRecallError, StoreError
 from family_recall.recall import candidates
 from family_recall.recall.answer import make_answer
@@ -108,6 +110,7 @@ class Broker:
         """
         if Question(request.query_text).opens_conversation:
             return self.opening(request, now, wall_s, asked_at_s)
+        request = self._alone(request, wall_s)
         parts = self._parts(request, now, wall_s, asked_at_s)
         with self._started(request, asked_at_s) as run:
             answer = make_answer(self._ranked(run, now, wall_s, parts), now, run.trace)
@@ -116,6 +119,7 @@ class Broker:
 
     def inspect(self, request: RecallRequest, now: dt.datetime, wall_s: float) -> Inspection:
         """Answer a request, and explain for what came close why it is not in the answer."""
+        request = self._alone(request, wall_s)
         parts = self._parts(request, now, wall_s)
         with self._started(request) as run:
             ranked = self._ranked(run, now, wall_s, parts)
@@ -149,6 +153,7 @@ class Broker:
             UnknownMemoryError: If the request may not see such a memory, or there is none.
             StoreError: If it is damaged in the file, and so is in no answer.
         """
+        request = self._alone(request, wall_s)
         parts = self._parts(request, now, wall_s)
         with self._started(request) as run:
             ranked, snapshot = self._ranked(run, now, wall_s, parts), run.snapshot
@@ -177,6 +182,7 @@ class Broker:
         region: Region | None = None,
     ) -> Understanding:
         """Return what a question is understood to ask, searching for nothing."""
+        request = self._alone(request, wall_s)
         with self._started(request) as run:
             plan = understand(run, self.store, now, wall_s, region).plan
         return planner.understanding(request.query_text, plan, self.store.zone)
@@ -213,11 +219,25 @@ class Broker:
         except FamilyRecallError as error:
             log.debug("warming up ended early", exc_info=error)
 
+    def _alone(self, request: RecallRequest, wall_s: float) -> RecallRequest:
+        """Return a request with a follow-up as the question it means."""
+        ctx, names = request.ctx, set[str]()
+        if not ctx.previous:
+            return request
+        words = [*Words.of(request.query_text).plain, *Words.of(ctx.previous).plain]
+        words += [word.removesuffix("s") for word in words]  # *and toms*
+        with self.store.snapshot((ctx.person_id,)) as snapshot:
+            scope = policy.scope_of(snapshot, ctx, wall_s=wall_s, zone=self.store.zone)
+            try:
+                names = {alias for alias, _ in snapshot.entities_in(words, scope)}
+            except Exception as error:  # names with a capital are read without them
+                log.debug("names in a follow-up were not looked up", exc_info=error)
+        question = standalone(request.query_text, ctx.previous, names)
+        return dataclasses.replace(request, query_text=question)
+
     @contextlib.contextmanager
     def _started(self, request: RecallRequest, asked_at_s: float | None = None) -> Iterator[Runner]:
-        """Admit a request, a follow-up as the question it means, and open the file for it."""
-        if request.ctx.previous:
-            request = dataclasses.replace(request, query_text=_question_of(request))
+        """Admit a request, and open the file for it."""
         admitted = self.gate.admit(request, asked_at_s)
         # First the file: it refuses a forked process, where the gate's lock may be held for good.
         with (
@@ -240,7 +260,7 @@ class Broker:
 
         They and the whole, which is asked after them, share its time evenly.
         """
-        questions = parts_of(_question_of(request))
+        questions = parts_of(request.query_text)
         if len(questions) == 1:
             return ()
         deadline = Deadline.after(request.ctx.time_budget_ms, self.gate.clock, since_s=asked_at_s)
@@ -330,9 +350,3 @@ def _parts_first(ranked: Ranked, parts: tuple[Answer, ...]) -> Ranked:
     ranking = takes_over(ranking, zip(rows, above, strict=False))
     ranking = replace(rescored(ranking, ranking.features), rank_by_score={}, owned=owned)
     return replace(ranked, ranking=ranking, parts=parts)
-
-
-def _question_of(request: RecallRequest) -> str:
-    """Return what is asked, by a follow-up what it means."""
-    previous = request.ctx.previous
-    return standalone(request.query_text, previous) if previous else request.query_text

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from family_recall import FamilyRecall, FollowUps, RecallContext
 from family_recall.api.follow_ups import LAPSES_S, MOST
-from family_recall.types import Answer
+from family_recall.types import Answer, Grant, Person, Space
 
 CONTEXTS = st.builds(
     RecallContext,
@@ -59,3 +59,26 @@ def test_of_too_many_conversations_the_latest_are_kept(blank: Answer) -> None:
         follow_ups.asked(blank, ctx, number)
     kept = [n for n in range(2 * MOST) if follow_ups.going_on(ctx, n).previous is not None]
     assert kept == list(range(MOST, 2 * MOST))
+
+
+def test_names_of_the_household_are_known_without_a_capital(tmp_path: Path) -> None:
+    """Their aliases too."""
+    with FamilyRecall.open(tmp_path / "family.db") as home:
+        home.spaces.add(Space("shared:home", "shared"))
+        for person in (Person("bea", "Beatrix", ("Bea",)), Person("uma", "Uma")):
+            home.people.add(person)
+            home.spaces.grant(Grant(person.person_id, "shared:home", "adult"))
+            home.remember(
+                f"{person.name} has a locker", space_id="shared:home", person_id=person.person_id
+            )
+        asked = [
+            home.recall(question, RecallContext(person_id="uma", previous=previous)).query_text
+            for previous, question in (
+                ("whats umas shoe size", "and beas"),
+                ("what size shoe is bea", "and beatrixs"),
+                ("what size shoe is bea", "uma"),
+            )
+        ]
+    assert asked == [
+        "whats bea's shoe size?", "what size shoe is beatrix?", "what size shoe is uma?",
+    ]  # fmt: skip
