@@ -38,6 +38,7 @@ from family_recall.recall.ranking.profiles import OPENING
 from family_recall.recall.ranking.ranker import rescored, takes_over
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
+from family_recall.recall.ranking.pair_reader import read_rivals
 from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
 from family_recall.recall.ranking.supersession import supersede
 from family_recall.recall.runner import Runner
@@ -92,6 +93,7 @@ class Broker:
         rerank,
         promote_replies,
         supersede,
+        read_rivals,
         set_others_back,
         read_first,
         diversify,

@@ -17,6 +17,9 @@ import numpy as np
 from family_recall.store.words import place_words
 from family_recall.types import FloatArray, IdArray
 
+SHORT_TURN, LONGEST_BEFORE = 90, 120
+"""Characters, with its author, of a turn that is read after the one before it; and of that one."""
+
 LONGEST_WHOLE = 250
 """Tokens, as estimated here, of the longest text without passages; encoders read 256."""
 PASSAGE_TOKENS = 80
@@ -78,6 +81,13 @@ def as_read(author: str | None, text: str) -> str:
     """Return a text as models read it, and as the next memory has it as its context."""
     # A colon separates a speaker from a text, so no word spans both.
     return f"{author}: {text}" if author else text
+
+
+def in_talk(read: str, before: str | None) -> str:
+    """Return a turn as a reader has it: a short one after the turn before, which says what of."""
+    if before is None or len(read) > SHORT_TURN:
+        return read
+    return f"{before[-LONGEST_BEFORE:]} / {read}"
 
 
 def sentences(text: str) -> list[Span]:

@@ -70,6 +70,8 @@ LICENCES = {
     "invented": "Apache-2.0",
     "held_out_homes": "Apache-2.0",
     "written": "Apache-2.0",
+    "many_hands": "Apache-2.0",
+    "many_hands_held_out": "Apache-2.0",
     "written_held_out": "Apache-2.0",
     "dunedin": "Apache-2.0",
     "austin": "Apache-2.0",

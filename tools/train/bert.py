@@ -7,6 +7,7 @@ is what `tools.train.export.weights.read_bert` reads.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 LAYER_NORM_EPSILON = 1e-12
 MASKED = -1e4
+RELATIVE_BUCKETS = 32
+FARTHEST = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +124,22 @@ class _Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A BERT encoder without its pooler."""
+    """A BERT encoder without its pooler.
+
+    With `relative`, distances between tokens add to the attention as in MPNet (Song et al. 2020,
+    arXiv:2004.09297), one bias a bucket of distances and head, shared by the layers.
+    """
 
     def __init__(
-        self, *, n_layers: int, width: int, inner: int, n_heads: int, n_words: int, n_positions: int
+        self,
+        *,
+        n_layers: int,
+        width: int,
+        inner: int,
+        n_heads: int,
+        n_words: int,
+        n_positions: int,
+        relative: bool = False,
     ) -> None:
         super().__init__()
         self.width = width
@@ -139,6 +154,8 @@ class Encoder(nn.Module):
         self.encoder = nn.ModuleDict(
             {"layer": nn.ModuleList(_Layer(width, inner, n_heads) for _ in range(n_layers))}
         )
+        if relative:
+            self.encoder["relative_attention_bias"] = nn.Embedding(RELATIVE_BUCKETS, n_heads)
 
     def keep_layers(self, n: int) -> None:
         """Keep `n` of the layers, evenly spread, the first and the last among them.
@@ -158,9 +175,27 @@ class Encoder(nn.Module):
             + table["token_type_embeddings"](batch.types)
         )
         mask = torch.where(batch.mask(), 0.0, MASKED)[:, None, None, :]
+        if "relative_attention_bias" in self.encoder:
+            buckets = relative_buckets(batch.width).to(hidden.device)
+            mask = mask + self.encoder["relative_attention_bias"](buckets).permute(2, 0, 1)
         for layer in cast("nn.ModuleList", self.encoder["layer"]):
             hidden = layer(hidden, batch, mask)
         return hidden
+
+
+def relative_buckets(width: int) -> Tensor:
+    """Return the bucket of the distance between each two of `width` tokens, (width, width) int64.
+
+    Half of the buckets are for tokens to the left; near distances have one each, farther ones share
+    them by their logarithm, up to `FARTHEST` (Raffel et al. 2020, arXiv:1910.10683, section 2.1).
+    """
+    half, exact = RELATIVE_BUCKETS // 2, RELATIVE_BUCKETS // 4
+    places = torch.arange(width)
+    distance = places[:, None] - places[None, :]
+    far = (distance.abs().clamp(min=1) / exact).log() / math.log(FARTHEST / exact)
+    shared = (exact + (far * (half - exact)).long()).clamp(max=half - 1)
+    near = distance.abs() < exact
+    return torch.where(near, distance.abs(), shared) + half * (distance < 0)
 
 
 def read_encoder(path: Path, n_heads: int = 12) -> Encoder:
@@ -175,6 +210,7 @@ def read_encoder(path: Path, n_heads: int = 12) -> Encoder:
         n_heads=n_heads,
         n_words=words.shape[0],
         n_positions=tensors["embeddings.position_embeddings.weight"].shape[0],
+        relative="encoder.relative_attention_bias.weight" in tensors,
     )
     state = {name: tensors[name].float() for name in made.state_dict()}
     made.load_state_dict(state)

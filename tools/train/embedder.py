@@ -3,11 +3,15 @@
 Two losses over one batch, summed: InfoNCE on the pooled vectors, and the same on late
 interaction (ColBERT, Khattab & Zaharia 2020) between the projected token vectors, each question
 token weighted by its inverse document frequency as the library weights it. Every other text of
-the batch, and one hard negative for each question, is a negative.
+the batch, and one hard negative for each question, is a negative. With `--teachers` both also
+learn how well a committee thinks that every text suits every question (Kullback-Leibler
+divergence from its softmax).
 
 Examples:
   python -m tools.train.embedder --data ~/pairs ~/mined --out ~/embedder
   python -m tools.train.embedder --data ~/pairs ~/mined --out ~/embedder --device cuda --batch 256
+  python -m tools.train.embedder --data ~/pairs ~/mined --start ~/embedder --out ~/taught \
+    --teachers ~/wide e5
   python -m tools.train.embedder --smoke --out /tmp/smoke
 """
 
@@ -26,6 +30,7 @@ from torch.nn import functional
 from tools.common import MODELS
 from tools.train.bert import Encoder, Packed, pack, read_head, write_encoder
 from tools.train.command_line import parser, settle, starting_point
+from tools.train.committee import Committee
 from tools.train.loop import train
 from tools.train.mixture import mixture
 
@@ -39,6 +44,10 @@ if TYPE_CHECKING:
 TOKEN_DIM = 64
 POOLED_SCALE = 20.0
 TOKEN_SCALE = 20.0
+SHARE_TAUGHT = 0.7
+"""Of the loss, where there are teachers."""
+TEACHING_SCALE = 1.5
+"""What a committee's mean of standardised cosines is multiplied by."""
 EXCLUDED = -1e4
 MAX_QUESTION, MAX_MEMORY = 64, 144
 TEXTS_FOR_AXES = 256
@@ -65,17 +74,24 @@ class Losses:
     """What one batch costs."""
 
     def __init__(
-        self, model: Embedder, tokenizer: Tokenizer, idf: Tensor, data: Mixture, batch: int
+        self,
+        model: Embedder,
+        tokenizer: Tokenizer,
+        idf: Tensor,
+        data: Mixture,
+        batch: int,
+        teachers: Committee | None = None,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.idf = idf
         self.data = data
         self.batch = batch
+        self.teachers = teachers
         self.amp = torch.autocast(idf.device.type, torch.bfloat16)
 
     def __call__(self, rng: Random) -> Mapping[str, Tensor]:
-        """Return InfoNCE of the pooled vectors and of late interaction, each in nats."""
+        """Return what the pooled vectors and late interaction cost, each in nats."""
         groups = [g for g in self.data.draw(self.batch, rng) if g.positive is not None]
         texts = [g.positive or "" for g in groups]
         texts += [rng.choice(g.negatives) for g in groups if g.negatives]
@@ -87,13 +103,21 @@ class Losses:
             late = late_interaction(questions, asked_tokens, memories, stored_tokens, self.idf)
         answers = answering(groups, texts).to(self.idf.device)
         target = torch.arange(len(groups), device=self.idf.device)
-        pooled = (POOLED_SCALE * question_vectors @ stored.T).masked_fill(answers, EXCLUDED)
-        return {
-            "pooled": functional.cross_entropy(pooled, target),
-            "late": functional.cross_entropy(
-                (TOKEN_SCALE * late).masked_fill(answers, EXCLUDED), target
-            ),
+        scores = {"pooled": POOLED_SCALE * question_vectors @ stored.T, "late": TOKEN_SCALE * late}
+        losses = {
+            name: functional.cross_entropy(found.masked_fill(answers, EXCLUDED), target)
+            for name, found in scores.items()
         }
+        if self.teachers is None:
+            return losses
+        suits = self.teachers.suits([g.query for g in groups], texts).to(self.idf.device)
+        wanted = (TEACHING_SCALE * suits / len(self.teachers.members)).softmax(1)
+        taught = {
+            f"{name} taught": SHARE_TAUGHT
+            * functional.kl_div(found.log_softmax(1), wanted, reduction="batchmean")
+            for name, found in scores.items()
+        }
+        return {name: (1 - SHARE_TAUGHT) * loss for name, loss in losses.items()} | taught
 
     def encoded(self, texts: Sequence[str], longest: int) -> Packed:
         """Encode texts as one row of tokens."""
@@ -158,11 +182,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Train, and write `model.safetensors` and `tokenizer.json` into the output folder."""
     made = parser(__doc__, steps=2000, batch=48)
     made.add_argument("--idf", type=Path, default=IDF, help="weights of question tokens")
+    made.add_argument("--teachers", nargs="*", help="folders of trained embedders, or e5")
     args = settle(made.parse_args(argv))
     encoder, tokenizer = starting_point(args)
     model = Embedder(encoder).to(args.device)
     idf = torch.from_numpy(np.load(args.idf)).float().to(args.device)
-    losses = Losses(model, tokenizer, idf, mixture(args.data, args.cards), args.batch)
+    teachers = Committee(args.teachers, idf.device) if args.teachers else None
+    losses = Losses(model, tokenizer, idf, mixture(args.data, args.cards), args.batch, teachers)
     texts = [
         g.positive or "" for g in losses.data.sources[0].draw(TEXTS_FOR_AXES, Random(args.seed))
     ]

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from family_recall.api import FamilyRecall
 from family_recall.apps.evaluation.datasets import load_dataset
 from family_recall.apps.evaluation.testbed import EVALUATOR, contexts, furnish, region_of
+from family_recall.store import passages
 from family_recall.types import RecallContext
 from tools.common import parser_of
 from tools.fit.calibration import LICENCES, refusal
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         n = 0
         partial = folder / "pairs.jsonl.gz.part"
         with gzip.open(partial, "wt", encoding="utf-8") as out:
-            for pair in mine(dataset, args.models, rerank=args.rerank):
+            for pair in mine(dataset, args.models, rerank=args.rerank, in_talk=args.in_talk):
                 out.write(json.dumps(pair, ensure_ascii=False) + "\n")
                 n += 1
         partial.replace(folder / "pairs.jsonl.gz")
@@ -64,13 +65,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def mine(
-    dataset: Dataset, models: Path | None, *, rerank: bool = True
+    dataset: Dataset, models: Path | None, *, rerank: bool = True, in_talk: bool = False
 ) -> Iterator[dict[str, object]]:
     """Yield a pair for each memory that answers a question, with its hard negatives.
 
     For a question that nothing answers, one pair whose positive is None.
     """
-    text = {m.id: f"{m.speaker}: {m.text}" if m.speaker else m.text for m in dataset.memories}
+    text = texts_of(dataset, in_talk=in_talk)
     context = RecallContext(
         person_id=EVALUATOR,
         time_budget_ms=BUDGET_MS,
@@ -102,6 +103,20 @@ def mine(
                 }
 
 
+def texts_of(dataset: Dataset, *, in_talk: bool) -> dict[str, str]:
+    """Return each memory as models read it: its author before it, and maybe the turn before."""
+    read = {m.id: passages.as_read(m.speaker, m.text) for m in dataset.memories}
+    if not in_talk:
+        return read
+    before: dict[tuple[str, str], str] = {}
+    talk = {}
+    for memory in dataset.memories:
+        turn = memory.space, memory.session or memory.id
+        talk[memory.id] = passages.in_talk(read[memory.id], before.get(turn))
+        before[turn] = read[memory.id]
+    return talk
+
+
 def near_copy(text: str, gold: str) -> bool:
     """Return whether most words of the shorter text are in both."""
     left, right = set(text.casefold().split()), set(gold.casefold().split())
@@ -120,6 +135,9 @@ def parser() -> argparse.ArgumentParser:
         dest="rerank",
         action="store_false",
         help="leave the cross-encoder out: six times as fast",
+    )
+    made.add_argument(
+        "--in-talk", action="store_true", help="short turns after the turn before, as they are read"
     )
     return made
 

@@ -1,12 +1,16 @@
-"""Write the written homes out as a dataset, each home a space.
+"""Write the written homes out as a dataset, each home a space; or each as a household of its own.
 
-The dataset is `memories.jsonl` and `queries.jsonl`, as every other set: the pipeline's mistakes on
-it become hard negatives, and constants are fitted on the homes that are held out.
+A dataset is `memories.jsonl` and `queries.jsonl`, as every other set: the pipeline's mistakes on
+it become hard negatives, and constants are fitted on the homes that are held out. A household has
+its people and who is whose mother besides, so that it can be asked by each of them, follow-ups after
+the question before; in a plain dataset these stand alone.
 
 Examples:
   python -m tools.train.written_homes --out ~/sets/written
   python -m tools.train.written_homes --homes tools/train/homes/held_out.jsonl \
     --out ~/sets/written_held_out
+  python -m tools.train.written_homes --homes tools/train/homes/many_hands_held_out.jsonl --each \
+    --out ~/sets/many_hands_held_out
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.common import parser_of
+from tools.common import parser_of, write_json
 from tools.train.homes.loader import TRAINING, read_homes
 
 if TYPE_CHECKING:
@@ -35,17 +39,37 @@ Record = dict[str, object]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write `OUT/dev/memories.jsonl` and `OUT/dev/queries.jsonl`."""
+    """Write `OUT/dev/memories.jsonl` and `OUT/dev/queries.jsonl`, or those of each home."""
     args = parser().parse_args(argv)
     homes = read_homes(args.homes)
-    folder = args.out / "dev"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, records_of in (("memories", memories_of), ("queries", queries_of)):
-        with (folder / f"{name}.jsonl").open("w", encoding="utf-8") as out:
-            for home in homes:
-                for record in records_of(home):
-                    out.write(json.dumps(record, ensure_ascii=False) + "\n")
+    if not args.each:
+        write(args.out / "dev", homes)
+        return 0
+    for home in homes:
+        folder = args.out / home.name / "dev"
+        write(folder, [home], follow=True)
+        write_json(folder / "household.json", household_of(home))
     return 0
+
+
+def write(folder: Path, homes: Sequence[Home], *, follow: bool = False) -> None:
+    """Write the memories and questions of some homes into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    memories = [record for home in homes for record in memories_of(home)]
+    queries = [record for home in homes for record in queries_of(home, follow=follow)]
+    for name, records in (("memories", memories), ("queries", queries)):
+        lines = [json.dumps(record, ensure_ascii=False) + "\n" for record in records]
+        (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def household_of(home: Home) -> Record:
+    """Return the `household.json` of a home: its people, one shared space, who is whose what."""
+    return {
+        "now": (FIRST_DAY + dt.timedelta(days=LAST_DAY)).isoformat(),
+        "people": [[name.casefold().replace(" ", "_"), name, []] for name in home.people],
+        "spaces": {home.name: {"kind": "shared"}},
+        "relations": [list(relation) for relation in home.kin],
+    }
 
 
 def memories_of(home: Home) -> Iterator[Record]:
@@ -66,12 +90,12 @@ def memories_of(home: Home) -> Iterator[Record]:
         }
 
 
-def queries_of(home: Home) -> Iterator[Record]:
-    """Yield a home's questions."""
+def queries_of(home: Home, *, follow: bool = False) -> Iterator[Record]:
+    """Yield a home's questions; with `follow`, what follows another as it was asked."""
     for n, question in enumerate(home.questions):
         yield {
             "id": f"{home.name}/q{n}",
-            "text": question.text,
+            "text": question.text if follow else question.alone or question.text,
             "space": home.name,
             "as_of": (FIRST_DAY + dt.timedelta(days=LAST_DAY)).isoformat(),
             "category": question.kind,
@@ -79,6 +103,7 @@ def queries_of(home: Home) -> Iterator[Record]:
             "stale": [f"{home.name}/{place}" for place in question.stale],
             "asker": question.asker,
             "session": None,
+            "previous": question.after if follow else None,
         }
 
 
@@ -87,6 +112,7 @@ def parser() -> argparse.ArgumentParser:
     made = parser_of(__doc__)
     made.add_argument("--out", type=Path, required=True, help="folder to write dev/ into")
     made.add_argument("--homes", type=Path, default=TRAINING, help="file of written homes")
+    made.add_argument("--each", action="store_true", help="each home a household of its own")
     return made
 
 

@@ -49,6 +49,7 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         gold_audited: The gold as a later audit corrected it, where there was one.
         stale: Older memories that must not be first; ``household.json`` can name them, too.
         context: What was said before; not used.
+        previous: The question just before, of which this one may leave something unsaid.
     """
 
     id: Text
@@ -62,6 +63,7 @@ class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gold_audited: tuple[str, ...] | None = None
     stale: tuple[str, ...] = ()
     context: Any = None
+    previous: Text | None = None
 
 
 class HouseholdSpace(msgspec.Struct, frozen=True):

@@ -221,6 +221,7 @@ def contexts(dataset: Dataset, context: RecallContext) -> Callable[[Query], Reca
             person_id=household.person_id_of(query.asker) if household else context.person_id,
             space_id=None if household else query.space,
             filters=Filters(before_session=query.session) if query.session else Filters(),
+            previous=query.previous,
             now=moment and moment.replace(hour=23, minute=59, second=59, microsecond=0),
         )
 

@@ -16,7 +16,7 @@ from family_recall.recall.ranking.bm25 import inverse_document_frequency
 from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import rescored
 from family_recall.recall.runner import Runner, question_tokens
-from family_recall.store.passages import Span, as_read, passages, sentences
+from family_recall.store.passages import Span, as_read, in_talk, passages, sentences
 from family_recall.store.vector_search import PassageVectors
 from family_recall.store.words import place_words
 from family_recall.types import FloatArray, IdArray, SkipReason
@@ -101,7 +101,7 @@ def _with_best_read(
                 break
             if place in {0, loaded_first}:
                 more = best[:loaded_first] if place == 0 else best[place:]
-                loaded = readings(context, ranking.rows.ids[more])
+                loaded = readings(context, ranking, more)
                 ids = ranking.rows.ids[more].tolist()
                 texts |= {
                     row: loaded[id_] for row, id_ in zip(more, ids, strict=True) if id_ in loaded
@@ -193,15 +193,24 @@ def best_passages(
     return best
 
 
-def readings(context: QueryContext, ids: IdArray) -> dict[int, str]:
-    """Return what the cross-encoder reads of some memories: the best passage of a long one."""
-    loaded = context.snapshot.authors_and_texts(ids, context.scope)
-    texts = {memory: text for memory, (_, text) in loaded.items()}
+def readings(context: QueryContext, ranking: Ranking, rows: Sequence[int]) -> dict[int, str]:
+    """Return what the cross-encoder reads of some rows: the best passage of a long one.
+
+    A short turn is read after the one before it.
+    """
+    ids = ranking.rows.ids[rows]
+    before = ranking.rows.contexts[rows]
+    before_of = dict(zip(ids.tolist(), before.tolist(), strict=True))
+    wanted = np.unique(np.concatenate([ids, before[before > 0]]))
+    loaded = context.snapshot.authors_and_texts(wanted, context.scope)
+    texts = {memory: loaded[memory][1] for memory in ids.tolist() if memory in loaded}
     best = best_passages(context, texts, has_stopped)
     read = {}
-    for memory, (author, text) in loaded.items():
+    for memory, text in texts.items():
         start, end = best[memory].passage if memory in best else (0, len(text))
-        read[memory] = as_read(author, text[start:end])
+        earlier = loaded.get(before_of[memory])
+        own = as_read(loaded[memory][0], text[start:end])
+        read[memory] = in_talk(own, as_read(*earlier) if earlier else None)
     return read
 
 
