@@ -33,12 +33,12 @@ from family_recall.recall.question import planner
 from family_recall.recall.ranking import calibration
 from family_recall.recall.ranking.distinct import diversify, recent_first, without
 from family_recall.recall.ranking.features import INDEX
+from family_recall.recall.ranking.later import read_later
 from family_recall.recall.ranking.owners import set_others_back
 from family_recall.recall.ranking.profiles import OPENING
 from family_recall.recall.ranking.ranker import rescored, takes_over
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
-from family_recall.recall.ranking.pair_reader import read_rivals
 from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
 from family_recall.recall.ranking.supersession import supersede
 from family_recall.recall.runner import Runner
@@ -93,8 +93,8 @@ class Broker:
         rerank,
         promote_replies,
         supersede,
-        read_rivals,
         set_others_back,
+        read_later,
         read_first,
         diversify,
     )

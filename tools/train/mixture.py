@@ -34,7 +34,6 @@ PAIR_SETS = {
     "invented": (0.25, "Apache-2.0"),
     "written": (0.5, "Apache-2.0"),
     "many_hands": (0.3, "Apache-2.0"),
-    "rivals": (0.8, "Apache-2.0"),
 }
 SHARE_OF_CONVERSATIONS = 0.35
 

@@ -54,7 +54,10 @@ if TYPE_CHECKING:
 
 ROLES = {
     "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/4"},
-    "cross_encoder": {"name": "family-cross-encoder", "model_id": "family-cross-encoder-int8/4"},
+    "cross_encoder": {
+        "name": "family-cross-encoder",
+        "model_id": "family-cross-encoder-int8/5",
+    },
 }
 MAX_CALIBRATION_TOKENS = 96
 MAX_TOKENS = {"question": 128, "memory": 256}

@@ -2,8 +2,8 @@
 
 A dataset is `memories.jsonl` and `queries.jsonl`, as every other set: the pipeline's mistakes on
 it become hard negatives, and constants are fitted on the homes that are held out. A household has
-its people and who is whose mother besides, so that it can be asked by each of them, follow-ups after
-the question before; in a plain dataset these stand alone.
+its people and who is whose mother besides, so that it can be asked by each of them, and follow-ups
+after the question before; in a plain dataset these stand alone.
 
 Examples:
   python -m tools.train.written_homes --out ~/sets/written

@@ -74,6 +74,11 @@ def probability(logit: float) -> float:
     return float(1.0 / (1.0 + np.exp(-np.clip(logit / TEMPERATURE, -40.0, 40.0))))
 
 
+def logit_of(read: float) -> float:
+    """Return the logit of which :func:`probability` made a probability."""
+    return TEMPERATURE * float(np.log(read / (1.0 - read)))
+
+
 def _with_best_read(
     run: Runner, context: QueryContext, ranking: Ranking, scorer: PairScorer, n: int
 ) -> Ranking:
@@ -101,16 +106,13 @@ def _with_best_read(
                 break
             if place in {0, loaded_first}:
                 more = best[:loaded_first] if place == 0 else best[place:]
-                loaded = readings(context, ranking, more)
-                ids = ranking.rows.ids[more].tolist()
-                texts |= {
-                    row: loaded[id_] for row, id_ in zip(more, ids, strict=True) if id_ in loaded
-                }
+                texts |= readings(context, ranking, more)
             if row not in texts:
                 continue
             if row not in logits:
                 ahead = [at for at in best[place:] if at in texts][:batch_size]
-                logits |= _read(run, context, scorer, {at: texts[at] for at in ahead})
+                passages = {at: texts[at] for at in ahead}
+                logits |= _read(run, "rerank", scorer, context.searched_text, passages)
             if row not in logits:
                 break
             features[row, _READ] = probability(logits[row])
@@ -131,17 +133,31 @@ def _with_best_read(
     return reranked
 
 
-def _read(
-    run: Runner, context: QueryContext, scorer: PairScorer, texts: Mapping[int, str]
+def read_in_time(
+    run: Runner, stage: str, scorer: PairScorer, question: str, texts: Mapping[int, str]
 ) -> dict[int, float]:
-    """Return the logit of each passage, read in one run; none if there is no time for the first.
+    """Return the logit of each text, by row, read in runs until the time is up.
 
-    If there is no time for all, the first half is read, or the first half of that. A run is priced
-    by its number of tokens, padding included, and learned at once.
+    If there is no time for all of a run, its first half is read, or the first half of that. A run
+    is priced by its number of tokens, padding included, and learned at once.
     """
-    question, rows = context.searched_text, list(texts)
+    logits: dict[int, float] = {}
+    rows, batch_size = list(texts), batch_size_of(scorer)
+    for start in range(0, len(rows), batch_size):
+        batch = {row: texts[row] for row in rows[start : start + batch_size]}
+        read = _read(run, stage, scorer, question, batch)
+        logits |= read
+        if len(read) < len(batch):
+            break
+    return logits
+
+
+def _read(
+    run: Runner, stage: str, scorer: PairScorer, question: str, texts: Mapping[int, str]
+) -> dict[int, float]:
+    rows = list(texts)
     lengths = [scorer.count_tokens(question, passage) for passage in texts.values()]
-    while rows and run.refusal("rerank", len(rows) * max(lengths[: len(rows)])) is not None:
+    while rows and run.refusal(stage, len(rows) * max(lengths[: len(rows)])) is not None:
         del rows[len(rows) // 2 :]
     if not rows:
         return {}
@@ -154,7 +170,7 @@ def _read(
         if not has_stopped():
             raise
     n_tokens = len(rows) * max(lengths[: len(rows)])
-    run.costs.observe("rerank", n_tokens, run.deadline.elapsed_ms() - start_ms)
+    run.costs.observe(stage, n_tokens, run.deadline.elapsed_ms() - start_ms)
     return logits
 
 
@@ -198,19 +214,18 @@ def readings(context: QueryContext, ranking: Ranking, rows: Sequence[int]) -> di
 
     A short turn is read after the one before it.
     """
-    ids = ranking.rows.ids[rows]
-    before = ranking.rows.contexts[rows]
-    before_of = dict(zip(ids.tolist(), before.tolist(), strict=True))
+    ids, before = ranking.rows.ids[rows], ranking.rows.contexts[rows]
     wanted = np.unique(np.concatenate([ids, before[before > 0]]))
     loaded = context.snapshot.authors_and_texts(wanted, context.scope)
     texts = {memory: loaded[memory][1] for memory in ids.tolist() if memory in loaded}
     best = best_passages(context, texts, has_stopped)
     read = {}
-    for memory, text in texts.items():
-        start, end = best[memory].passage if memory in best else (0, len(text))
-        earlier = loaded.get(before_of[memory])
-        own = as_read(loaded[memory][0], text[start:end])
-        read[memory] = in_talk(own, as_read(*earlier) if earlier else None)
+    for row, memory, turn in zip(rows, ids.tolist(), before.tolist(), strict=True):
+        if memory in texts:
+            text = texts[memory]
+            start, end = best[memory].passage if memory in best else (0, len(text))
+            own = as_read(loaded[memory][0], text[start:end])
+            read[row] = in_talk(own, as_read(*loaded[turn]) if turn in loaded else None)
     return read
 
 

@@ -377,6 +377,41 @@ def _changes_topic(older: Stated, newer: Stated, both_cover: float) -> bool:
     return is_far and len(newer.stems - older.stems) >= ANOTHER_TOPIC
 
 
+def features_of(
+    context: QueryContext, ranking: Ranking, pairs: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[float, ...]]:
+    """Compare pairs (older, newer) of rows, whether or not they may be rivals, if they are there.
+
+    Returns:
+        :data:`FEATURES` of each pair.
+    """
+    rows = sorted({*itertools.chain.from_iterable(pairs)})
+    ids = ranking.rows.ids[rows]
+    by_id = context.snapshot.statements(ids, context.scope)
+    statements = {
+        row: by_id[memory]
+        for row, memory in zip(rows, ids.tolist(), strict=True)
+        if memory in by_id
+    }
+    rarity = _rarity(context)
+    stated = _stated(context, ranking, statements, rarity)
+    bodies = dict.fromkeys(rows, np.zeros(0, np.float32))
+    if context.model_id is not None:
+        found = context.snapshot.bodies(context.model_id, ids, context.scope)
+        bodies = dict(zip(rows, found, strict=True))
+    return {
+        (older, newer): pair_features(
+            context.plan.asked,
+            rarity,
+            stated[older],
+            stated[newer],
+            float(bodies[older].dot(bodies[newer])),
+        )
+        for older, newer in pairs
+        if {older, newer} <= stated.keys()
+    }
+
+
 def _rarity(context: QueryContext) -> dict[int, float]:
     """Return how rare each of the question's stems is, but for those that ask what was before."""
     rarity = question_weights(context)

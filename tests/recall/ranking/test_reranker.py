@@ -14,10 +14,9 @@ from family_recall import Answer, FamilyRecall, Memory, RecallContext, Space
 from family_recall.deadline import Deadline
 from family_recall.encoders.base import PairScorer
 from family_recall.encoders.transformer import CrossEncoder
-from family_recall.recall.dataflow import QueryContext
+from family_recall.recall.dataflow import QueryContext, Ranking
 from family_recall.recall.ranking.profiles import profiles
 from family_recall.recall.ranking.reranker import _read, readings
-from family_recall.types import IdArray
 from tests.conftest import TinyScorer, open_home
 from tests.encoders.conftest import ID_WEIGHT, models
 
@@ -125,9 +124,9 @@ def test_of_ten_texts_those_that_are_read_are_loaded(
     """Two at first, the others when it comes to them."""
     loaded: list[int] = []
 
-    def counted(context: QueryContext, ids: IdArray) -> dict[int, str]:
-        loaded.append(len(ids))
-        return readings(context, ids)
+    def counted(context: QueryContext, ranking: Ranking, rows: Sequence[int]) -> dict[int, str]:
+        loaded.append(len(rows))
+        return readings(context, ranking, rows)
 
     monkeypatch.setattr("family_recall.recall.ranking.reranker.readings", counted)
     with home:
@@ -135,6 +134,28 @@ def test_of_ten_texts_those_that_are_read_are_loaded(
         asked(home)
 
     assert loaded in ([2], [2, 8])
+
+
+def test_a_short_turn_is_read_after_the_one_before_it(tmp_path: Path) -> None:
+    """What says nothing of its topic by itself."""
+    read: list[str] = []
+
+    class Listening(TinyScorer):
+        def score(self, question: str, memory: str) -> float:
+            """Keep what is read."""
+            read.append(memory)
+            return super().score(question, memory)
+
+    said = ["How much are the garden lights?", "Twelve pounds."]
+    with open_home(tmp_path / "a.db", scorer=Listening()) as home:
+        home.spaces.add(Space("home", "shared"))
+        for minute, text in enumerate(said):
+            moment = dt.datetime(2026, 5, 1, 9, minute, tzinfo=dt.UTC)
+            home.remember(Memory(text, "home", session_id="talk", occurred_at=moment))
+        home.recall(said[0], RecallContext(time_budget_ms=60_000))
+
+    assert f"{said[0]} / {said[1]}" in read
+    assert said[1] not in read
 
 
 class TogetherScorer(TinyScorer):
@@ -198,8 +219,7 @@ def test_a_run_is_halved_until_there_is_time_for_it(paid: int, n_read: int) -> N
         refusal=lambda _, n: None if n <= paid else "no time",
         costs=SimpleNamespace(observe=lambda _, n, __: learned.append(n)),
     )
-    question: Any = SimpleNamespace(searched_text="a b c d e")
-    logits = _read(run, question, scorer, passages)
+    logits = _read(run, "rerank", scorer, "a b c d e", passages)
 
     assert list(logits) == list(range(n_read))
     assert scorer.runs == ([n_read] if n_read else [])

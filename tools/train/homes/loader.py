@@ -11,6 +11,7 @@ from typing import Any
 TRAINING = Path(__file__).parent / "training.jsonl"
 HELD_OUT = Path(__file__).parent / "held_out.jsonl"
 MANY_HANDS = Path(__file__).parent / "many_hands.jsonl"
+MANY_HANDS_CONSTANTS = Path(__file__).parent / "many_hands_constants.jsonl"
 MANY_HANDS_HELD_OUT = Path(__file__).parent / "many_hands_held_out.jsonl"
 
 NEAR = ("near_person", "near_thing", "near_time")
