@@ -42,10 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for household in sorted([*HOUSEHOLDS.iterdir(), *HELD_OUT.iterdir()])
         if household.is_dir()
     }
+    own["many hands"] = runs_of(home_texts(homes.MANY_HANDS_HELD_OUT))
     training = {f"cards {path.name}": card_texts(path) for path in (cards.CARDS, cards.HELD_OUT)}
-    training |= {
-        f"homes {path.name}": home_texts(path) for path in (homes.TRAINING, homes.HELD_OUT)
-    }
+    written = (homes.TRAINING, homes.HELD_OUT, homes.MANY_HANDS, homes.MANY_HANDS_CONSTANTS)
+    training |= {f"homes {path.name}": home_texts(path) for path in written}
     training |= {str(folder): pair_texts(folder / "pairs.jsonl.gz") for folder in options.folders}
     n_shared = 0
     for name, texts in training.items():
@@ -102,7 +102,11 @@ def pair_texts(path: Path) -> Iterator[str]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             pair = json.loads(line)
-            yield from (pair["query"].rstrip("?") + "?", pair["positive"], *pair["hard_negative"])
+            yield from (
+                pair["query"].rstrip("?") + "?",
+                pair["positive"] or "",
+                *pair["hard_negative"],
+            )
 
 
 if __name__ == "__main__":
