@@ -123,7 +123,7 @@ def examples_of(folder: Path, models: Path | None) -> Iterator[Example]:
 
             def compare(run: Runner, asked: QueryContext, ranking: Ranking) -> Ranking:
                 scorer = run.models.scorer()
-                rows = later.said_later(asked, ranking)
+                rows = later.of_theirs(asked, ranking, later.said_later(asked, ranking))
                 if scorer is not None and rows:
                     first = int(ranking.order[0])
                     logits = later.logits_of(run, asked, ranking, scorer, [first, *rows])

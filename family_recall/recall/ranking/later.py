@@ -61,8 +61,11 @@ def read_later(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
 
     def compare() -> Ranking:
         first = int(ranking.order[0])
-        logits = logits_of(run, context, ranking, scorer, [first, *later])
-        compared = features(context, ranking, logits, [row for row in later if row in logits])
+        rows = of_theirs(context, ranking, later)
+        if not rows:
+            return ranking
+        logits = logits_of(run, context, ranking, scorer, [first, *rows])
+        compared = features(context, ranking, logits, [row for row in rows if row in logits])
         weights, least = model()
         sure = {row: float(np.dot(weights, each)) for row, each in compared.items()}
         best = max(sure, key=sure.__getitem__, default=None)
@@ -85,12 +88,25 @@ def said_later(context: QueryContext, ranking: Ranking) -> list[int]:
     may = (rows.occurred_s[order] > rows.occurred_s[first]) & (rows.cues[order] & _ASKS == 0)
     may &= score[order] >= LEAST_SCORE * score[first]
     later: list[int] = order[may][:MOST].tolist()
-    if not later or not context.plan.owners:
-        return later
-    owned = read_owners(context, ranking, [int(first), *later])
-    if owned[int(first)].telling != "theirs":
-        return [row for row in later if owned[row].telling != "another's"]
-    return [row for row in later if owned[row].telling == "theirs"]
+    return later
+
+
+def of_theirs(context: QueryContext, ranking: Ranking, later: Sequence[int]) -> list[int]:
+    """Return which later rows tell of those whom the question asks of, if it asks of somebody.
+
+    Where the first does not, those that tell of nobody else; none if the first cannot be read.
+    """
+    if not context.plan.owners:
+        return [*later]
+    first = int(ranking.order[0])
+    unread = [row for row in (first, *later) if row not in ranking.owned]
+    owned = {**ranking.owned, **read_owners(context, ranking, unread)}
+    readable = [row for row in later if row in owned]
+    if first not in owned:
+        return []
+    if owned[first].telling != "theirs":
+        return [row for row in readable if owned[row].telling != "another's"]
+    return [row for row in readable if owned[row].telling == "theirs"]
 
 
 def logits_of(

@@ -123,13 +123,7 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     if not chosen and not alike and len(keyed) < 2:
         return Compared()
     rows = sorted({*itertools.chain.from_iterable((*chosen, *alike)), *keyed})
-    ids = ranking.rows.ids[rows]
-    by_id = context.snapshot.statements(ids, context.scope)
-    statements = {
-        row: by_id[memory]
-        for row, memory in zip(rows, ids.tolist(), strict=True)
-        if memory in by_id
-    }
+    statements = _statements_of(context, ranking, rows)
     question, rarity = context.plan.asked, _rarity(context)
     retold = [
         (older, newer)
@@ -324,6 +318,19 @@ class Stated:
     topic: frozenset[int] = frozenset()
 
 
+def _statements_of(
+    context: QueryContext, ranking: Ranking, rows: Sequence[int]
+) -> dict[int, Statement]:
+    """Load the statements of some rows, in their order, by row, of those that are there."""
+    ids = ranking.rows.ids[rows]
+    by_id = context.snapshot.statements(ids, context.scope)
+    return {
+        row: by_id[memory]
+        for row, memory in zip(rows, ids.tolist(), strict=True)
+        if memory in by_id
+    }
+
+
 def _stated(
     context: QueryContext,
     ranking: Ranking,
@@ -386,18 +393,12 @@ def features_of(
         :data:`FEATURES` of each pair.
     """
     rows = sorted({*itertools.chain.from_iterable(pairs)})
-    ids = ranking.rows.ids[rows]
-    by_id = context.snapshot.statements(ids, context.scope)
-    statements = {
-        row: by_id[memory]
-        for row, memory in zip(rows, ids.tolist(), strict=True)
-        if memory in by_id
-    }
+    statements = _statements_of(context, ranking, rows)
     rarity = _rarity(context)
     stated = _stated(context, ranking, statements, rarity)
     bodies = dict.fromkeys(rows, np.zeros(0, np.float32))
     if context.model_id is not None:
-        found = context.snapshot.bodies(context.model_id, ids, context.scope)
+        found = context.snapshot.bodies(context.model_id, ranking.rows.ids[rows], context.scope)
         bodies = dict(zip(rows, found, strict=True))
     return {
         (older, newer): pair_features(

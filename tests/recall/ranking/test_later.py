@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,3 +93,16 @@ def test_the_model_prefers_what_reads_better() -> None:
 
     assert weights["newer_answers"] > 0.0 > weights["first_answers"]
     assert np.isfinite(later.model()[1])
+
+
+@pytest.mark.parametrize("readable", [{}, {0: "theirs"}, {1: "theirs"}])
+def test_what_cannot_be_read_takes_no_part(
+    monkeypatch: pytest.MonkeyPatch, readable: dict[int, str]
+) -> None:
+    """Where a question asks of somebody, and the first or the later row is damaged."""
+    told = {row: SimpleNamespace(telling=telling) for row, telling in readable.items()}
+    monkeypatch.setattr(later, "read_owners", lambda *_: told)
+    context: Any = SimpleNamespace(plan=SimpleNamespace(owners=("Lena",)))
+    ranking: Any = SimpleNamespace(order=np.array([0, 1]), owned={})
+
+    assert later.of_theirs(context, ranking, [1]) == []
