@@ -169,6 +169,7 @@ class Sources(Part):
         person_id: str | None = None,
         day_first: bool | None = None,
         withdraw_most: bool = False,
+        strict: bool = False,
         dry_run: bool = False,
         embed: Embed = "now",
         limits: float = 1.0,
@@ -178,8 +179,9 @@ class Sources(Part):
 
         It is a WhatsApp chat (``.txt``, ``.zip``), a calendar (iCalendar), contacts (vCard), a
         Markdown file or a folder of them, a table (CSV) or a mailbox (mbox). Importing it again
-        stores what is new, updates what has changed, and withdraws what the file no longer has. An
-        unreadable file stores nothing; the same call continues an interrupted import.
+        stores what is new, updates what has changed, and withdraws what the file no longer has. A
+        part that is not understood is left out, and listed with its place; what an earlier import
+        read there stays. The same call continues an interrupted import.
 
         What the source said in another space moves: with ``person_id`` all that they may correct;
         else what is in spaces, not private, that everybody may enter who may enter this one.
@@ -199,6 +201,7 @@ class Sources(Part):
             day_first: Whether 3/4/2026 is in April; read from the file, when left out.
             withdraw_most: Whether to withdraw even more than half of the source's memories, if
                 these are more than ten.
+            strict: Whether to store nothing of a file with a part that is not understood.
             dry_run: Whether to store nothing, and return what would be stored.
             embed: As with ``home.remember``.
             limits: A factor for everything that a file may cost to read: its size, lines,
@@ -207,8 +210,8 @@ class Sources(Part):
                 total.
 
         Raises:
-            DatasetError: If the file cannot be read within the limits, or a library for it is
-                missing (``pip install 'family-recall[import]'``).
+            DatasetError: If the file cannot be read within the limits, with ``strict`` a part of
+                it, or if a library for it is missing (``pip install 'family-recall[import]'``).
             InvalidRequestError: If there is no such format.
             UnknownPersonError: If there is no such person.
             UnknownSpaceError: If there is no such space, or the person may not enter it.
@@ -227,7 +230,7 @@ class Sources(Part):
         if not 0.0 < limits < math.inf:
             raise InvalidRequestError(f"limits must be a number above 0, got {limits!r}")
         allowed = importing.Limits().times(limits)
-        settings = importing.ReadSettings(zone, now, day_first, columns or {}, allowed)
+        settings = importing.ReadSettings(zone, now, day_first, columns or {}, allowed, strict)
         reading = importing.read(file, known_format, settings)
         with self._engine.store.reading() as tables:
             rights = _rights(tables, person_id, now_s, space_id)
@@ -254,14 +257,11 @@ class Sources(Part):
         }
         own = {doc_id.removeprefix(prefix_of(source)): doc_id for _, doc_id in sorted(theirs)
                if doc_id.startswith(prefix_of(source))}  # fmt: skip
-        before = len(own)
-        for draft in reading.drafts:
-            own.pop(draft.key, None)
-        withdrawn = [doc_id for key, doc_id in own.items() if not reading.keeps(key)]
+        withdrawn = [own[key] for key in reading.missing(own)]
         n = len(withdrawn)
-        if n > max(MAX_WITHDRAWN, before * MAX_WITHDRAWN_SHARE) and not withdraw_most:
+        if n > max(MAX_WITHDRAWN, len(own) * MAX_WITHDRAWN_SHARE) and not withdraw_most:
             raise UnconfirmedError(
-                f"{file}: {n:,} of the {before:,} memories of {source!r} are not in this file; "
+                f"{file}: {n:,} of the {len(own):,} memories of {source!r} are not in this file; "
                 "nothing was stored. If it is another file, name another source (--source); if "
                 "they are to go, say so (--withdraw-most)"
             )
@@ -283,7 +283,7 @@ class Sources(Part):
                     )
                 )
         reasons = Counter(item.reason for item in reading.left_out)
-        firsts = {item.reason: item.where for item in reversed(reading.left_out)}
+        firsts = {item.reason: item for item in reversed(reading.left_out)}
         return Imported(
             path=str(file),
             file_format=known_format,
@@ -294,7 +294,10 @@ class Sources(Part):
             updated=len(changed) - created,
             unchanged=len(memories) - len(changed),
             withdrawn=n,
-            left_out=tuple(Omission(why, n, firsts[why]) for why, n in reasons.most_common()),
+            left_out=tuple(
+                Omission(why, n, firsts[why].where, firsts[why].problem)
+                for why, n in reasons.most_common()
+            ),
             authors=people.seen,
             examples=tuple(memories[:_N_EXAMPLES]),
         )

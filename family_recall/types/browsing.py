@@ -127,11 +127,16 @@ class AuditEntry(Record, frozen=True):
 
 
 class Omission(Record, frozen=True):
-    """What an import left out: a reason in the plural, the number, and the place of the first."""
+    """What an import left out: a reason in the plural, the number, and the place of the first.
+
+    ``problem`` says what was expected and found at the first, of what the import did not
+    understand; it is empty for what is left out on purpose.
+    """
 
     reason: str
     n: int
     first: str
+    problem: str = ""
 
 
 class Imported(Record, frozen=True):

@@ -101,6 +101,11 @@ _JSON_LINES = {".jsonl", ".ndjson", ".json"}
     is_flag=True,
     help="also withdraw more than half of what the source said (default: refuse)",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="store nothing of a file with a part that is not understood (default: leave out the part)",
+)
 @click.option("--dry-run", is_flag=True, help="store nothing; show what would be")
 @option(
     "--limits",
@@ -136,7 +141,8 @@ def import_(
     WhatsApp chats (.txt, .zip), calendars (.ics), contacts (.vcf), Markdown files or a folder of
     them, tables (.csv) and mailboxes (.mbox). Each is a source: importing it again, also after an
     interrupt, stores what is new, updates what changed, and withdraws what it no longer has. A
-    file with a line that cannot be read stores nothing. See also: family-recall sources.
+    part that is not understood is listed as not read, with its place, and the exit code is 1.
+    See also: family-recall sources.
 
     JSON Lines: an object a line with "text" and, if known, "id", "speaker", "occurred_at",
     "session" and "space", or any field of a memory by its own name; and tables with the same names
@@ -188,7 +194,11 @@ def import_(
     if len(outputs) == 2 and not dry_run:
         for outcome in OUTCOMES:
             record[outcome] = sum(output.record.get(outcome, 0) for output in outputs)
-    return Output(record, [line for output in outputs for line in output.lines])
+    return Output(
+        record,
+        [line for output in outputs for line in output.lines],
+        failed=any(output.failed for output in outputs),
+    )
 
 
 def _check_names(files: Sequence[Path]) -> None:
@@ -276,7 +286,8 @@ def _import_sources(
     counts = {name: sum(getattr(each, name) for each in imports) for name in _SOURCE_OUTCOMES}
     records = [imported.to_json() for imported in imports]
     lines = [line for imported in imports for line in _import_lines(imported)]
-    return Output({"dry_run": dry_run, **counts, "files": records}, lines)
+    unread = any(omission.problem for imported in imports for omission in imported.left_out)
+    return Output({"dry_run": dry_run, **counts, "files": records}, lines, failed=unread)
 
 
 def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
@@ -290,7 +301,10 @@ def _import_lines(imported: Imported) -> Iterator[str]:
     counts = ", ".join(f"{n:,} {name}" for name, n in outcomes.items() if n) or "no memories in it"
     yield f"  nothing was stored; this would be: {counts}" if imported.dry_run else f"  {counts}"
     for omission in imported.left_out:
-        yield f"  left out: {omission.reason} ({omission.n:,}, first at {omission.first})"
+        kind, problem = (
+            ("not read", f": {omission.problem}") if omission.problem else ("left out", "")
+        )
+        yield f"  {kind}: {omission.reason} ({omission.n:,}, first at {omission.first}{problem})"
     known = {name: person for name, person in imported.authors.items() if person is not None}
     strangers = [name for name, person in imported.authors.items() if person is None]
     if known:

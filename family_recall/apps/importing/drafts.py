@@ -48,10 +48,28 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A part of a file that is not stored; ``reason`` names its kind in the plural."""
+    """A part of a file that is not stored, or not as it stands there.
+
+    Args:
+        where: File and line.
+        reason: Its kind, in the plural.
+        problem: What was expected and what was found, where the part is not understood; empty
+            where it is passed over on purpose.
+        key: The beginning of the keys that the part may have had when it was still understood:
+            their memories stay. Empty where that is unknown, so that all of them stay.
+    """
 
     where: str
     reason: str
+    problem: str = ""
+    key: str = ""
+
+    @classmethod
+    def because(cls, error: DatasetError, name: str, reason: str, key: str = "") -> LeftOut:
+        """Return the part of a file that an error, which begins with its name, is about."""
+        place = re.match(rf"{re.escape(name)}(?::\d+)?(?=: )", str(error))
+        where = place[0] if place else name
+        return cls(where, reason, str(error)[len(where) + 2 if place else 0 :], key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +82,7 @@ class ReadSettings:
         day_first: Whether 3/4/2026 is in April; None infers it from the file.
         columns: Headers of a table by field; empty infers them.
         limits: What the file may cost to read.
+        strict: Whether a part that is not understood refuses the whole file.
     """
 
     zone: dt.tzinfo
@@ -71,6 +90,7 @@ class ReadSettings:
     day_first: bool | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     limits: Limits = LIMITS
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +115,28 @@ class Reading:
         settings: ReadSettings,
         keeps: Callable[[str], bool] = lambda _key: False,
     ) -> Reading:
-        """Return a reading of the items that a reader yields, within the limits."""
+        """Return a reading of the items that a reader yields, within the limits.
+
+        Raises:
+            DatasetError: For the first item beyond a limit; with ``strict``, for the first that
+                is not understood.
+        """
         items = tuple(_within_limits(items, settings.limits))
+        for item in items if settings.strict else ():
+            if isinstance(item, LeftOut) and item.problem:
+                raise DatasetError(f"{item.where}: {item.problem}")
         drafts = tuple(item for item in items if isinstance(item, Draft))
         return cls(drafts, tuple(item for item in items if isinstance(item, LeftOut)), keeps)
+
+    def missing(self, keys: Iterable[str]) -> list[str]:
+        """Return the keys of an earlier reading that the file no longer has."""
+        own = {draft.key for draft in self.drafts}
+        unread = tuple(item.key for item in self.left_out if item.problem)
+        return [
+            key
+            for key in keys
+            if key not in own and not self.keeps(key) and not key.startswith(unread)
+        ]
 
 
 def _within_limits(items: Iterable[Draft | LeftOut], limits: Limits) -> Iterator[Draft | LeftOut]:

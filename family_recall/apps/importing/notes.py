@@ -28,7 +28,8 @@ LONG_NOTE_CHARS = 4000
 """Longer notes with headings are stored by section."""
 
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
-NO_FILE = "pipes and devices"
+NO_FILE, UNREADABLE = "pipes and devices", "notes that cannot be read"
+NO_FRONT_MATTER = "front matter that is not understood, or a line of it"
 SUFFIXES = (".md", ".markdown")
 
 _MAX_SECTION_CHARS = 1_000
@@ -55,8 +56,15 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
             elif file.exists() and not file.is_file():
                 yield LeftOut(str(file), NO_FILE)
             else:
-                with readable(str(file), "a note"):
-                    yield from read_note(text_of(file, settings.limits), key, str(file), settings)
+                try:
+                    with readable(str(file), "a note"):
+                        text = text_of(file, settings.limits)
+                        drafts = list(read_note(text, key, str(file), settings))
+                except DatasetError as error:
+                    if file == path:
+                        raise
+                    drafts = [LeftOut.because(error, str(file), UNREADABLE, key)]
+                yield from drafts
 
     return Reading.of(items(), settings)
 
@@ -64,12 +72,26 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
 def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterator[Draft | LeftOut]:
     """Yield the drafts of one note; ``key`` is its path in the folder."""
     settings.limits.check_lines(text, name)
-    front_matter, body, at_line = _parts(text, name, settings.limits)
-    body = visible(body)
+    match = _FRONT_MATTER.match(text)
+    front_matter: Mapping[str, Any] | None = None
+    yaml = library("yaml") if match else None
+    try:
+        front_matter = _front_matter(yaml, match[1], name, settings.limits) if match else None
+    except DatasetError as error:
+        front_matter = {}
+        yield LeftOut.because(error, name, NO_FRONT_MATTER, key)
+    if match is None or front_matter is None:
+        front_matter, body, at_line = {}, visible(text), 0
+    else:
+        body, at_line = visible(text[match.end() :]), match[0].count("\n")
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
     title = _word(front_matter.get("title")) or heading or Path(key).stem
     fields: dict[str, object] = {"title": title, "labels": _labels(front_matter)}
-    day = _date(front_matter, text, key, name, settings)
+    try:
+        day = _date(front_matter, text, key, name, settings)
+    except DatasetError as error:
+        day = None
+        yield LeftOut.because(error, name, NO_FRONT_MATTER, key)
     if day is not None and not is_plausible(day):
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
@@ -109,25 +131,18 @@ def _files(path: Path) -> Iterator[tuple[Path, str]]:
                 yield file, file.relative_to(path).as_posix()
 
 
-def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str, int]:
-    """Return front matter, body, and the number of lines before the body.
-
-    Front matter that is no YAML mapping is part of the body.
-    """
-    match = _FRONT_MATTER.match(text)
-    if match is None:
-        return {}, text, 0
-    if len(match[1]) > limits.front_matter_chars:
+def _front_matter(yaml: Any, text: str, name: str, limits: Limits) -> Mapping[str, Any] | None:
+    """Return what stands between the lines ``---``; None for other YAML than a mapping."""
+    if len(text) > limits.front_matter_chars:
         raise DatasetError(
             f"{name}:1: expected at most {limits.front_matter_chars:,.0f} characters between the "
-            f"lines ---, got {len(match[1]):,}; shorten them, or {RAISE}"
+            f"lines ---, got {len(text):,}; shorten them, or {RAISE}"
         )
-    yaml = library("yaml")
     refused, front_matter, line_no = "", None, 2
     try:
-        refused, line_no = _refused(yaml, match[1], limits)
+        refused, line_no = _refused(yaml, text, limits)
         if not refused:
-            front_matter = yaml.safe_load(match[1])
+            front_matter = yaml.safe_load(text)
     except Exception as error:  # noqa: BLE001 -- it lets through what its parts raise
         mark = getattr(error, "problem_mark", None)
         line_no = 2 if mark is None else mark.line + 2
@@ -141,9 +156,8 @@ def _parts(text: str, name: str, limits: Limits) -> tuple[Mapping[str, Any], str
             "values there"
         )
     if front_matter is not None and not isinstance(front_matter, dict):
-        return {}, text, 0
-    values = {str(key).casefold(): value for key, value in (front_matter or {}).items()}
-    return values, text[match.end() :], match[0].count("\n")
+        return None
+    return {str(key).casefold(): value for key, value in (front_matter or {}).items()}
 
 
 def _refused(yaml: Any, text: str, limits: Limits) -> tuple[str, int]:

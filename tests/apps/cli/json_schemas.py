@@ -128,7 +128,7 @@ SETTING = closed(
 IMPORTED = closed(
     path=TEXT, file_format=TEXT, source=TEXT, space_id=TEXT, dry_run=YES_NO, created=WHOLE,
     updated=WHOLE, unchanged=WHOLE, withdrawn=WHOLE, left_out=listed(
-        closed(reason=TEXT, n=WHOLE, first=TEXT)
+        closed(reason=TEXT, n=WHOLE, first=TEXT, problem=TEXT)
     ),
     authors=by_name(TEXT_OR_NULL), examples=listed(opened(text=TEXT, doc_id=TEXT, space_id=TEXT)),
 )  # fmt: skip

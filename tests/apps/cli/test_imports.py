@@ -152,6 +152,23 @@ def test_a_dry_run_shows_what_would_be(db: Path, tmp_path: Path) -> None:
     assert "m.jsonl:1: expected a space of this household" in refused.stderr
 
 
+def test_what_is_not_read_is_listed_and_the_exit_code_says_so(db: Path, tmp_path: Path) -> None:
+    """The rest is stored; ``--strict`` stores nothing of the file."""
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "a.md").write_text("---\ntitle: Dinner: Tom\n---\nTom cooks", "utf-8")
+    (tmp_path / "n" / "b.md").write_text("The tap drips", "utf-8")
+
+    refused = call("import", "--db", db, tmp_path / "n", "--strict")
+    result = call("import", "--db", db, tmp_path / "n")
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "a.md:2: expected YAML between the lines ---, got: mapping values" in refused.stderr
+    assert result.exit_code == 1
+    assert "  2 created\n  not read: front matter" in result.stdout
+    assert "(1, first at" in result.stdout
+    assert "a.md:2: expected YAML" in result.stdout
+
+
 def test_files_of_every_kind_are_imported_together(db: Path, tmp_path: Path) -> None:
     """Each as its own source; JSON Lines beside them; one that fails leaves those before it."""
     lines = write_lines(tmp_path / "m.jsonl", {"text": "one"})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import re
 from pathlib import Path
 
 import pytest
@@ -82,12 +84,32 @@ def test_a_folder_is_all_its_notes_but_what_is_hidden(tmp_path: Path) -> None:
         ("---\ndate: 3/4/2026\n---\nx", "note.md:2: 3/4/2026 may be day/month or month/day"),
     ],
 )
-def test_front_matter_that_cannot_be_read_is_an_error(text: str, message: str) -> None:
-    """With the file and the line."""
-    with pytest.raises(DatasetError) as error:
-        list(read_note(text, "note.md", "note.md", SETTINGS))
+def test_front_matter_that_cannot_be_read_is_listed(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    """With file and line; the note's text and the other notes are read. ``strict`` refuses all."""
+    (tmp_path / "note.md").write_text(text, "utf-8")
+    (tmp_path / "other.md").write_text("The wifi password is marmalade", "utf-8")
 
-    assert message in str(error.value)
+    reading = read_notes(tmp_path, SETTINGS)
+
+    assert texts(reading) == ["x", "The wifi password is marmalade"]
+    (left_out,) = reading.left_out
+    assert message in f"{left_out.where}: {left_out.problem}"
+    with pytest.raises(DatasetError, match=re.escape(message)):
+        read_notes(tmp_path, dataclasses.replace(SETTINGS, strict=True))
+
+
+def test_a_note_that_cannot_be_read_stays_as_it_was(tmp_path: Path) -> None:
+    """It is listed, and what an earlier import read there is not withdrawn; other notes are."""
+    (tmp_path / "bad.md").write_bytes(b"caf\xe9")
+
+    reading = read_notes(tmp_path, SETTINGS)
+
+    assert [(item.reason, item.key) for item in reading.left_out] == [
+        ("notes that cannot be read", "bad.md")
+    ]
+    assert reading.missing(["bad.md", "bad.md#A section", "gone.md"]) == ["gone.md"]
 
 
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
