@@ -124,7 +124,7 @@ def _warm_up() -> None:
     """Load what readers load, so that no child is charged for it."""
     from family_recall.apps.importing.drafts import library  # noqa: PLC0415
 
-    for name in ("icalendar", "recurring_ical_events", "vobject", "yaml"):
+    for name in ("icalendar", "recurring_ical_events", "yaml"):
         library(name)
 
 

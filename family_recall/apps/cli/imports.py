@@ -478,7 +478,7 @@ def _n_lines(path: Path) -> int:
 def read_csv(path: Path, limits: float) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, fields) for each row of a CSV or TSV file with a header."""
     from family_recall.apps.importing import tables  # noqa: PLC0415 -- help needs no formats
-    from family_recall.apps.importing.drafts import text_of  # noqa: PLC0415 -- see above
+    from family_recall.apps.importing.drafts import problem_of, text_of  # noqa: PLC0415
     from family_recall.apps.importing.limits import LIMITS  # noqa: PLC0415 -- see above
 
     text = text_of(path, LIMITS.times(limits))
@@ -492,6 +492,8 @@ def read_csv(path: Path, limits: float) -> Iterator[tuple[int, dict[str, Any]]]:
     for line_no, row in rows:
         cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
         where = f"{path}:{line_no}"
+        if problem := problem_of("".join(row)):
+            raise DatasetError(f"{where}: {problem}")
         yield line_no, {name: tables.parse_cell(name, cell, where) for name, cell in cells.items()}
 
 

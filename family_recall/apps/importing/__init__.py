@@ -17,8 +17,10 @@ from family_recall.apps.importing.drafts import (
     ReadSettings,
     digest,
     library,
+    problem_of,
     readable,
     text_of,
+    whole_characters,
     zipped_text,
 )
 from family_recall.apps.importing.limits import Budget, Limits, OutOfTime, too_slow
@@ -45,6 +47,7 @@ MAX_KEY_CHARS = 500
 """Longer keys are replaced by a digest: source and key form an id of at most 1,000."""
 
 TOO_LONG, REPEATED = "texts of more than 1,000,000 characters", "what is there twice"
+NOT_DECODED = "memories with bytes that are no text"
 
 _BY_SUFFIX: dict[str, Format] = {
     ".zip": "whatsapp",
@@ -60,7 +63,8 @@ _READERS = {
     "vcard": read_contacts,
     "csv": read_table,
 }
-_LIBRARIES = {"icalendar": ("icalendar", "recurring_ical_events"), "vcard": ("vobject",)}
+_FOLDED = {"icalendar", "vcard"}
+_LIBRARIES = {"icalendar": ("icalendar", "recurring_ical_events")}
 _COPY = re.compile(r"\s*\(\d+\)$")
 _EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
 
@@ -104,6 +108,8 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
     else:
         is_zip = file_format == "whatsapp" and path.suffix.lower() == ".zip"
         text, name = zipped_text(path, limits) if is_zip else (text_of(path, limits), str(path))
+        if file_format in _FOLDED:
+            text = whole_characters(text)
         n_bytes = len(text)
         reads = functools.partial(_READERS[file_format], text, name, settings)
     for module in _LIBRARIES.get(file_format, ()):
@@ -135,7 +141,7 @@ def source_name(path: Path, file_format: Format) -> str:
 
 
 def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:
-    """Yield drafts with unique keys of bounded length; leave out others."""
+    """Yield drafts of text with unique keys of bounded length; leave out others."""
     seen: set[str] = set()
     for draft in reading.drafts:
         key = draft.key if len(draft.key) <= MAX_KEY_CHARS else digest(draft.key)
@@ -143,6 +149,15 @@ def _storable(reading: Reading) -> Iterator[Draft | LeftOut]:
             yield LeftOut(draft.where, REPEATED)
         elif len(draft.text) > MAX_TEXT_CHARS:
             yield LeftOut(draft.where, TOO_LONG)
+        elif problem := problem_of(" ".join(_strings(draft))):
+            yield LeftOut(draft.where, NOT_DECODED, problem, key)
         else:
             seen.add(key)
             yield dataclasses.replace(draft, key=key)
+
+
+def _strings(draft: Draft) -> Iterator[str]:
+    """Yield every text of a draft."""
+    yield from (draft.key, draft.text, *draft.author_names, *(draft.relation or ()))
+    for value in draft.fields.values():
+        yield from map(str, value if isinstance(value, tuple | list) else (value,))

@@ -187,8 +187,33 @@ def distinct(words: Iterable[object]) -> tuple[str, ...]:
 
 
 def visible(text: str) -> str:
-    """Return a text without direction marks, NUL and lone surrogates."""
-    return _INVISIBLE.sub("", text).replace("\0", "").encode("utf-8", "replace").decode()
+    """Return a text without direction marks."""
+    return _INVISIBLE.sub("", text)
+
+
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
+
+
+def problem_of(text: str) -> str:
+    """Return what is wrong with a text of :func:`decoded`; empty where nothing is."""
+    match = _NO_TEXT.search(text)
+    if match is None:
+        return ""
+    if match[0] == "\0":
+        return "expected text, got the character 0; is it text?"
+    return (
+        f"expected UTF-8 or UTF-16, got byte 0x{ord(match[0]) & 0xFF:02x}; save the file as UTF-8"
+    )
+
+
+_SPLIT = re.compile("([\udcc2-\udcf4][\udc80-\udcbf]*)\n[ \t]([\udc80-\udcbf]+)")
+
+
+def whole_characters(text: str) -> str:
+    """Return the text of a folded format, with no fold inside a character of UTF-8."""
+    for _ in range(3):
+        text = _SPLIT.sub(r"\1\2\n ", text)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
 _BYTE_ORDER_MARKS = (
@@ -242,7 +267,10 @@ def _chat_in(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
 
 
 def decoded(content: bytes, name: str, limits: Limits = LIMITS) -> str:
-    r"""Return the text of UTF-8 or UTF-16 bytes, with ``\n`` as line ends."""
+    r"""Return the text of UTF-8 or UTF-16 bytes, with ``\n`` as line ends.
+
+    Bytes that are none are lone surrogates, which :func:`problem_of` finds again.
+    """
     if len(content) > limits.bytes:
         raise DatasetError(
             f"{name}: expected at most {limits.bytes:,} bytes, got more; split it, or {RAISE}"
@@ -252,17 +280,12 @@ def decoded(content: bytes, name: str, limits: Limits = LIMITS) -> str:
         # UTF-16 of western text without a mark has a zero in every other byte.
         even, odd = (content[i:4096:2].count(0) * 4 > min(len(content), 4096) for i in (0, 1))
         encoding = "utf-8" if even == odd else "utf-16-be" if even else "utf-16-le"
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line_no = content.count(b"\n", 0, error.start) + 1
-        raise DatasetError(
-            f"{name}:{line_no}: expected UTF-8 or UTF-16, got byte 0x{content[error.start]:02x}; "
-            "save the file as UTF-8"
-        ) from None
-    if "\0" in text:
-        line_no = text.count("\n", 0, text.index("\0")) + 1
-        raise DatasetError(f"{name}:{line_no}: expected text, got the character 0; is it text?")
+    if encoding.startswith("utf-8"):
+        text = content.decode(encoding, "surrogateescape")
+    else:
+        half = content[len(content) & ~1 :]  # a last character that is cut
+        text = content[: len(content) & ~1].decode(encoding, "surrogatepass")
+        text += half.decode("ascii", "surrogateescape")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

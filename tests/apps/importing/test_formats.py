@@ -106,16 +106,43 @@ def test_every_unicode_encoding_is_read(encoding: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("bad", "problem"),
     [
-        (b"a\ncaf\xe9\n", "x:2: expected UTF-8 or UTF-16, got byte 0xe9; save the file as UTF-8"),
-        (b"a\nb\0cdefgh", "x:2: expected text, got the character 0"),
+        (b"caf\xe9", "expected UTF-8 or UTF-16, got byte 0xe9; save the file as UTF-8"),
+        (b"b\0cdefgh", "expected text, got the character 0; is it text?"),
     ],
 )
-def test_another_encoding_is_an_error_with_its_line(content: bytes, message: str) -> None:
-    """And says what to do."""
-    with pytest.raises(DatasetError, match=message):
-        decoded(content, "x")
+@pytest.mark.parametrize(
+    ("suffix", "head", "good"),
+    [
+        ("txt", b"30/10/2026, 18:04 - Tom: ", b"30/10/2026, 18:05 - Tom: "),
+        ("csv", b"text\n", b""),
+        ("vcf", b"BEGIN:VCARD\nFN:Tom\nUID:1\nNOTE:", b"TITLE:plumber "),
+    ],
+)
+def test_what_is_in_another_encoding_is_left_out(
+    tmp_path: Path, suffix: str, head: bytes, good: bytes, bad: bytes, problem: str
+) -> None:
+    """With its place and what to do; the rest is read, and none of it in its stead."""
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(head + bad + b"\n" + good + b"hello\nEND:VCARD\n")
+
+    reading = read(path, format_of(path) or "csv", SETTINGS)
+
+    assert any("hello" in text for text in texts(reading))
+    assert not any("caf" in text or "cdef" in text for text in texts(reading))
+    (unread,) = (item for item in reading.left_out if item.problem)
+    assert unread.problem == problem
+
+
+def test_a_fold_may_lie_inside_a_character(tmp_path: Path) -> None:
+    """As RFC 6350 and 5545 allow: lines are unfolded before they are decoded."""
+    card = "BEGIN:VCARD\nFN:Zoë\nUID:1\nNOTE:the größere 🔑 key\nEND:VCARD\n".encode()
+    start, end = card.index(b"the"), card.index(b" key")
+    path = tmp_path / "a.vcf"
+    for at in range(start, end):
+        path.write_bytes(card[:at] + b"\r\n " + card[at : at + 1] + b"\r\n\t" + card[at + 1 :])
+        assert texts(read(path, "vcard", SETTINGS)) == ["About Zoë: the größere 🔑 key"]
 
 
 def test_what_is_there_twice_or_too_long_is_left_out(tmp_path: Path) -> None:
@@ -135,11 +162,10 @@ def test_what_is_there_twice_or_too_long_is_left_out(tmp_path: Path) -> None:
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the extra that brings it; formats that need none are read without."""
-    for name in ("icalendar", "vobject", "yaml", "recurring_ical_events"):
+    for name in ("icalendar", "yaml", "recurring_ical_events"):
         monkeypatch.setitem(sys.modules, name, None)
     for name, content in (
         ("a.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n"),
-        ("a.vcf", "BEGIN:VCARD\nEND:VCARD\n"),
         ("a.md", "---\ntitle: x\n---\nHi"),
     ):
         path = tmp_path / name

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from family_recall.apps.importing import Draft
+from family_recall.apps.importing import Draft, read
 from family_recall.apps.importing.notes import LONG_NOTE_CHARS, read_note, read_notes
 from family_recall.errors import DatasetError
 from tests.importing_settings import SETTINGS, reasons, texts
@@ -104,10 +104,10 @@ def test_a_note_that_cannot_be_read_stays_as_it_was(tmp_path: Path) -> None:
     """It is listed, and what an earlier import read there is not withdrawn; other notes are."""
     (tmp_path / "bad.md").write_bytes(b"caf\xe9")
 
-    reading = read_notes(tmp_path, SETTINGS)
+    reading = read(tmp_path, "markdown", SETTINGS)
 
     assert [(item.reason, item.key) for item in reading.left_out] == [
-        ("notes that cannot be read", "bad.md")
+        ("memories with bytes that are no text", "bad.md")
     ]
     assert reading.missing(["bad.md", "bad.md#A section", "gone.md"]) == ["gone.md"]
 
