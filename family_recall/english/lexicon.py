@@ -52,6 +52,9 @@ DECADES = {
 OWNERS = frozenset("my your his her its our their".split())
 """Possessive determiners."""
 
+FROM_ITS_DAY = frozenset("today tonight yesterday tomorrow ago last next this".split())
+"""Words whose time counts from the day on which they are said; weekdays are such, too."""
+
 CHOICES = {
     "last": "last", "past": "last", "previous": "last",
     "this": "this", "current": "this",

@@ -17,7 +17,8 @@ _LONG_WORDS = frozenset(
 """Time words in which one wrong letter is corrected."""
 
 MISSPELLINGS = {
-    "tommorow": "tomorrow", "tmrw": "tomorrow", "tonite": "tonight",
+    "tommorow": "tomorrow", "tmrw": "tomorrow", "tmw": "tomorrow",
+    "yday": "yesterday", "tonite": "tonight", "weds": "wed",
     "lst": "last", "nxt": "next", "nite": "night", "wk": "week", "wks": "weeks", "mth": "month",
     "mths": "months", "yr": "year", "yrs": "years", "hr": "hour", "hrs": "hours", "mins": "minutes",
     "wendsday": "wednesday", "wensday": "wednesday", "wendesday": "wednesday",

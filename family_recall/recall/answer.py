@@ -12,6 +12,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from msgspec.structs import replace
 
+from family_recall.english.times import counts_from_its_day
 from family_recall.recall.candidates import Ranked
 from family_recall.recall.coverage import stated_facts
 from family_recall.recall.dataflow import Pool, QueryContext, Ranking, Run
@@ -30,12 +31,12 @@ from family_recall.recall.ranking.ranker import contributions
 from family_recall.recall.ranking.rejected import REJECTED, rejected_among
 from family_recall.recall.ranking.reranker import best_passages, first_was_read
 from family_recall.recall.runner import TraceBuilder
-from family_recall.store.memories import MemoryRow
+from family_recall.store.memories import MemoryRow, epoch_s
 from family_recall.store.memory_queries import Rows
 from family_recall.store.passages import MOST_CHARS
 from family_recall.store.scope_sql import among
 from family_recall.store.words import find_stems
-from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result
+from family_recall.types import Answer, FloatArray, Hit, IdArray, RepliedTo, Result, parse_moment
 from family_recall.types.answer import Change
 from family_recall.types.records import later
 from family_recall.types.timeline import Period, periods
@@ -69,7 +70,7 @@ def make_answer(ranked: Ranked, now: dt.datetime, trace: TraceBuilder) -> Answer
             detail = f"{n_damaged} damaged in the file; family-recall doctor"
             trace.degrade("memories", "damaged", detail)
         confidence = _confidence(ranked, chosen, some_rejected=some_rejected)
-        results = _results(ranked, by_id, chosen, confidence, trace)
+        results = _results(ranked, by_id, chosen, confidence, trace, now)
         chosen = chosen[: len(results)]
         span.n_out = len(results)
         trace.counts["candidates"] = len(ranking.rows)
@@ -154,9 +155,10 @@ def _results(
     chosen: IdArray,
     confidence: FloatArray,
     trace: TraceBuilder,
+    now: dt.datetime,
 ) -> tuple[Result, ...]:
     """Make the first page of results, and more of them until the time is up."""
-    context, ranking = ranked.context, ranked.ranking
+    context, ranking, zone = ranked.context, ranked.ranking, now.tzinfo or dt.UTC
     doc_ids, page, n = ranking.rows.doc_ids, context.config.usual_top_k, len(chosen)
     paths = rationales(context, ranked.pool.graph, ranking, chosen)
     sources = _sources(ranked.pool, by_id.keys())
@@ -219,9 +221,23 @@ def _results(
             reply_to=replied_to.get(row),
             rank_by_score=ranking.rank_by_score.get(row),
             whose=_whose(ranking, row),
+            day=_day_of(memory, zone),
         )
         results.append(result)
     return tuple(results)
+
+
+def _day_of(memory: MemoryRow, zone: dt.tzinfo) -> str | None:
+    """Return the local day on which a memory occurred: the anchor of *yesterday* in its text.
+
+    Of a text that has such words and no moment, the day on which it was recorded.
+    """
+    moment_s = epoch_s(parse_moment(memory.occurred_at, "occurred_at"), zone)
+    if moment_s is None and counts_from_its_day(memory.text):
+        moment_s = memory.recorded_s
+    if moment_s is None:
+        return None
+    return dt.datetime.fromtimestamp(moment_s, zone).date().isoformat()
 
 
 def _whose(ranking: Ranking, row: int) -> str | None:

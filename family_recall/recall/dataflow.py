@@ -72,7 +72,7 @@ class QueryPlan(NamedTuple):
         related_words: Words of like meaning that are in scope, each with the term it stands for,
             ascending by term.
         timespan_s: The half-open interval it speaks of, in epoch seconds, open ends infinite.
-        other_timespan_s: The coming interval of that name, where it may be meant as well.
+        other_timespan_s: Another interval that may be meant as well.
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
         about_time_alone: Whether it asks for nothing besides that time.

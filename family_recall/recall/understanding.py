@@ -50,13 +50,15 @@ def understand(
     )
     if plan.timespan_s is not None:
         if ctx.as_of is None:  # what was true in that time
-            start_s, end_s = plan.timespan_s
+            readings = [plan.timespan_s, plan.other_timespan_s or plan.timespan_s]
+            start_s, end_s = min(readings)[0], max(end for _, end in readings)
             if plan.timespan_certainty < planner.LIKELY:
                 # What is true between that time and now counts as well.
                 start_s, end_s = min(start_s, scope.as_of_s), max(end_s, scope.as_of_s)
             scope = dataclasses.replace(scope, valid_s=(start_s, end_s))
         if plan.about_time_alone:
-            scope = dataclasses.replace(scope, lies_in_s=plan.timespan_s)
+            others = (plan.other_timespan_s,) if plan.other_timespan_s else ()
+            scope = dataclasses.replace(scope, lies_in_s=(plan.timespan_s, *others))
         run.trace.decisions["time"] = (
             "nothing else is asked: only what lies in that time is searched"
             if plan.about_time_alone

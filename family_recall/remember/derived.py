@@ -22,7 +22,7 @@ from family_recall.store.transaction import WriteTransaction
 from family_recall.types import Memory, Region
 
 INFO_KEY = "derived"
-_TIMES_VERSION = "3"
+_TIMES_VERSION = "4"
 """Raised when other times are found in the same text."""
 
 

@@ -157,7 +157,7 @@ class Reader:
         """Whether a scope may leave out rows of a shard."""
         return (
             scope.filters.narrows
-            or scope.lies_in_s is not None
+            or bool(scope.lies_in_s)
             or scope.known_at_s is not None
             or bool(scope.expired)
             or self._partitions[shard // 2].n_bounded > 0

@@ -35,10 +35,13 @@ def visible(scope: Scope) -> Condition:
             (scope.known_at_s, scope.known_at_s),
         )
     conditions = (valid(scope), known, retained(scope), matching(scope.filters))
-    if scope.lies_in_s is None:
+    if not scope.lies_in_s:
         return every(*conditions)
-    ids, values = lying_in(scope.lies_in_s, scope.partitions)
-    return every(*conditions, (f"m.id IN ({ids})", values))
+    lying = [lying_in(interval_s, scope.partitions) for interval_s in scope.lies_in_s]
+    ids = " UNION ALL ".join(query for query, _ in lying)
+    return every(
+        *conditions, (f"m.id IN ({ids})", tuple(value for _, values in lying for value in values))
+    )
 
 
 def valid(scope: Scope) -> Condition:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -159,7 +160,7 @@ class TimelineQueries(Reader):
         ]
         if not ids:
             return []
-        unfiltered = replace(scope, filters=Filters(), valid_s=None, lies_in_s=None)
+        unfiltered = replace(scope, filters=Filters(), valid_s=None, lies_in_s=())
         condition, values = scope_sql.visible(unfiltered)
         rows = sql.rows(
             self._connection,
@@ -221,16 +222,17 @@ class TimelineQueries(Reader):
         )
 
 
-def _moment_in(interval_s: tuple[float, float] | None) -> scope_sql.Condition:
-    """Return an expression for the moment at which a memory lies in an interval."""
-    if interval_s is None:
+def _moment_in(intervals_s: Sequence[tuple[float, float]]) -> scope_sql.Condition:
+    """Return an expression for the moment at which a memory lies in the first of some intervals."""
+    if not intervals_s:
         return "m.occurred_s", ()
-    start, end = interval_s
+    moment = (
+        "iif(m.occurred_s >= ? AND m.occurred_s < ?, m.occurred_s, NULL),"
+        " (SELECT min(max(t.start_s, ?)) FROM mentioned_time t WHERE t.memory = m.id"
+        f" AND {scope_sql.MENTIONED_IN}), "
+    )
+    values = [(*each, each[0], *scope_sql.mentioned_in(each)) for each in intervals_s]
     return (
-        (
-            "coalesce(iif(m.occurred_s >= ? AND m.occurred_s < ?, m.occurred_s, NULL),"
-            " (SELECT min(max(t.start_s, ?)) FROM mentioned_time t WHERE t.memory = m.id"
-            f" AND {scope_sql.MENTIONED_IN}), m.valid_from_s)"
-        ),
-        (start, end, start, *scope_sql.mentioned_in(interval_s)),
+        f"coalesce({moment * len(intervals_s)}m.valid_from_s)",
+        tuple(itertools.chain.from_iterable(values)),
     )

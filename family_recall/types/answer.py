@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from family_recall.types.answer_text import html_of, lines_of, sureness
+from family_recall.types.answer_text import html_of, in_words, lines_of, sureness
 from family_recall.types.briefing import ELLIPSIS, RECALLED, BriefedMemory, briefing, shortened
 from family_recall.types.checked import checked_call
 from family_recall.types.printable import on_one_line
@@ -122,6 +122,8 @@ class Result(Record, frozen=True):
     ``copies`` are the doc_ids of copies by the same author that it represents.
     ``whose`` names whose fact it tells, where the question asks of somebody else.
     ``author`` is a person's id or a name as heard; ``said_by`` is the person's name.
+    ``day``, ISO 8601 in the household's zone, is when it occurred: what *yesterday* in its text
+    counts from. Of a text with such words and without a moment it is the day of recording.
     ``reply_to`` is the memory that it replies to. ``highlights`` are (start, end) character
     offsets of the question's words in ``text``. In a long text ``passage`` is the part closest to
     the question, and ``sentence`` the closest sentence in it. ``rank_by_score`` is the rank before
@@ -157,19 +159,24 @@ class Result(Record, frozen=True):
     reply_to: RepliedTo | None = None
     rank_by_score: int | None = None
     whose: str | None = None
+    day: str | None = None
 
     @property
     def said_by(self) -> str | None:
         """The name of the person who said it, or the author as heard; None if unknown."""
         return self.author_name or self.author
 
+    @property
+    def on_day(self) -> str | None:
+        """The day as told, ISO 8601: the household's, or that of ``occurred_at`` as written."""
+        return self.day or (self.occurred_at[:10] if self.occurred_at else None)
+
     def __str__(self) -> str:
         """Return one line: the text, shortened, who said it, when, and the confidence."""
         text = shortened(on_one_line(self.excerpt(_PRINTED_CHARS)), _PRINTED_CHARS)
-        day = self.occurred_at[:10] if self.occurred_at else None
         outdated = f"replaced by {self.superseded_by}" if self.superseded_by else None
         question = f"in reply to “{shortened(self.reply_to.text, 60)}”" if self.reply_to else None
-        notes = (self.said_by, day, question, outdated, f"confidence {self.confidence:.2f}")
+        notes = (self.said_by, self.on_day, question, outdated, f"confidence {self.confidence:.2f}")
         return on_one_line(f"{text} ({', '.join(note for note in notes if note)})")
 
     @checked_call
@@ -343,7 +350,8 @@ class Answer(Record, frozen=True, kw_only=True):
         """Return the answer as sentences to say aloud; empty if nothing stored answers.
 
         The relations that answer, or else the first result; up to three for a list or a period.
-        A weak answer begins with "I think"; one for which there was no time says that alone.
+        Each memory comes with its day. A weak answer begins with "I think"; one for which there
+        was no time says that alone.
 
         Args:
             person_id: Who asked; their own memories begin with "You said".
@@ -364,7 +372,7 @@ class Answer(Record, frozen=True, kw_only=True):
         if not sentences:
             wants_several = self.strategy == "TIMELINE" or self.completeness is not None
             results = self.results if wants_several else self.results[:1]
-            sentences = [_spoken(result, person_id, max_chars) for result in results]
+            sentences = [_spoken(result, person_id, max_chars, self.now) for result in results]
         sentences = [sentence for sentence in map(on_one_line, sentences) if sentence]
         closed = [
             sentence if sentence.endswith((".", "!", "?", ELLIPSIS)) else f"{sentence}."
@@ -383,17 +391,24 @@ class Answer(Record, frozen=True, kw_only=True):
 
 
 def _briefed(result: Result, max_chars: int) -> BriefedMemory:
-    """Return a result as a briefing shows it; a replaced one is marked, with its day."""
+    """Return a result as a briefing shows it: with its day, and marked where it is replaced."""
     outdated = result.superseded_by is not None
-    day = result.occurred_at[:10] if result.occurred_at and outdated else None
     question = result.reply_to.text if result.reply_to else ""
     text = result.excerpt(max_chars)
-    return BriefedMemory(text, result.said_by, question=question, outdated=outdated, day=day)
+    return BriefedMemory(
+        text, result.said_by, question=question, outdated=outdated, day=result.on_day
+    )
 
 
-def _spoken(result: Result, person_id: str | None, max_chars: int) -> str:
+def _spoken(result: Result, person_id: str | None, max_chars: int, now: dt.datetime) -> str:
+    """Return who said it on which day, and the text; *of* that day where it is still to come."""
     text = shortened(on_one_line(result.excerpt(max_chars)), max_chars)
-    if result.said_by is None or not text:
+    day = in_words(result.on_day) if result.on_day else ""
+    if not text or (result.said_by is None and day in text):
         return text
+    if result.said_by is None:
+        return f"{day}: {text}"
     is_own = person_id is not None and result.author == person_id
-    return f"{'You' if is_own else result.said_by} said: {text}"
+    joint = "of" if result.on_day and result.on_day > now.date().isoformat() else "on"
+    when = f" {joint} {day}" if day else ""
+    return f"{'You' if is_own else result.said_by} said{when}: {text}"

@@ -185,12 +185,15 @@ def _quote(result: Result) -> str:
 
 
 def _origin(result: Result) -> str:
-    day = ""
-    if result.occurred_at:
-        at = dt.datetime.fromisoformat(result.occurred_at)
-        day = f"{at.day} {at:%B %Y}"
+    day = in_words(result.on_day) if result.on_day else ""
     origin = ", ".join(part for part in (result.said_by, day) if part)
     return f" — {origin}" if origin else ""
+
+
+def in_words(day: str) -> str:
+    """Return a day, ISO 8601, as people write it: ``12 March 2026``."""
+    at = dt.date.fromisoformat(day)
+    return f"{at.day} {at:%B %Y}"
 
 
 def _uncovered(answer: Answer) -> Iterator[Line]:

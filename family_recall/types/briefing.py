@@ -33,8 +33,8 @@ class BriefedMemory:
     """One memory of a briefing.
 
     With ``relation``, a subject and an object, it is a fact of the graph; ``text`` is the kind of
-    relation, and no author is shown. ``outdated`` marks a memory that one above it replaced, with
-    its ``day``, ISO 8601; ``question`` is the text it replies to.
+    relation, and no author is shown. ``day``, ISO 8601, is what *yesterday* in it counts from;
+    ``outdated`` marks a memory that one above it replaced; ``question`` is the text it replies to.
     """
 
     text: str
@@ -117,8 +117,9 @@ def _line(memory: BriefedMemory, max_chars: int, number: str) -> str:
         subject, target = (shortened(harmless(end), MAX_AUTHOR_CHARS) for end in memory.relation)
         return f"- {number}{subject} -> {target}: {text}\n"
     author = shortened(harmless(memory.author or ""), MAX_AUTHOR_CHARS)
-    mark = f" (no longer; from {memory.day})" if memory.day else " (no longer)"
-    end = mark if memory.outdated else ""
+    end = f" ({memory.day})" if memory.day else ""
+    if memory.outdated:
+        end = f" (no longer; from {memory.day})" if memory.day else " (no longer)"
     if memory.question:
         end = f' (in reply to "{shortened(harmless(memory.question), max_chars)}"){end}'
     return f'- {number}{author} said: "{text}"{end}\n' if author else f'- {number}"{text}"{end}\n'

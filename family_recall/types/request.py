@@ -278,7 +278,7 @@ class Scope:
         known_at_s: Only versions current at this moment, in epoch seconds; None for now.
         valid_s: Only memories true at some moment of this half-open interval, in epoch seconds;
             None for ``as_of_s`` alone.
-        lies_in_s: Only memories that occurred, become valid or mention a time in this interval.
+        lies_in_s: Only memories that occurred, become valid or mention a time in one of these.
         expired: (category, moment): memories of the category that happened and were recorded
             before the moment have expired and wait to be erased.
     """
@@ -290,4 +290,4 @@ class Scope:
     filters: Filters = field(default_factory=Filters)
     expired: tuple[tuple[str, float], ...] = ()
     valid_s: tuple[float, float] | None = None
-    lies_in_s: tuple[float, float] | None = None
+    lies_in_s: tuple[tuple[float, float], ...] = ()

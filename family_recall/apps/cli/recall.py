@@ -274,7 +274,7 @@ def explained_lines(answer: Answer, short: Callable[[str], str]) -> Iterator[Sty
 
 def result_lines(result: Result, short: Callable[[str], str]) -> Iterator[Styled]:
     """Yield a result with its origin and the nonzero terms of its score."""
-    origin = ", ".join(part for part in (result.said_by, (result.occurred_at or "")[:10]) if part)
+    origin = ", ".join(part for part in (result.said_by, result.on_day) if part)
     notes = " (superseded)" if result.superseded else ""
     if result.superseded_by:
         newer = short(result.superseded_by)

@@ -113,6 +113,9 @@ _MEMORY = record(
     ),
     author=_AUTHOR.about("the name of who said it", lambda result: result.said_by),
     occurred_at=_MOMENT_OR_NULL,
+    day=_TEXT.or_null().about(
+        'local; what "yesterday" in the text counts from', lambda result: result.on_day
+    ),
     space_id=_TEXT.about("where it belongs; private:… is one person's"),
     kind=_TEXT,
     confidence=_PROBABILITY.about("probability that it answers the question"),

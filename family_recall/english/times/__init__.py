@@ -28,7 +28,8 @@ What it reads:
   and years. *Two weeks ago* is a calendar week, *3 days ago* a day. *The last 3 days*, *the past
   week* and *the last week* roll: so many days back, up to and with today; hours are exact.
 * Names that recur. *In March* and *on Friday* are the most recent one that has begun, or the
-  coming one if the verb looks ahead. *Last Friday* is the most recent one before today, *next
+  coming one if the verb looks ahead: *who comes on Friday*. Where it leaves that open, ``other`` is
+  the second one that may be meant. *Last Friday* is the most recent one before today, *next
   Friday* the one in the next calendar week when this week still has one.
 * Seasons are three whole months, half a year later in the south.
 * Parts. *Early*, *mid* and *late* are thirds; halves and *the first Monday of May* are read.
@@ -40,7 +41,10 @@ What it reads:
   *since*, *before* and *after* mean the main day.
 * Dates: *5 May 2023*, *2023-05-05*, *25/12/2023*, *01.03.2024* (the first of March), *the 5th*.
 * Hours narrow the day beside them. Without *am* or *pm* an hour is the one in the part of the day
-  that is named, or else from 7 in the morning to 6 in the evening.
+  that is named, or else from 7 in the morning to 6 in the evening. The same hour of the other
+  half is ``other``, if people may be awake for both.
+* Lengths ahead. *In a fortnight* is a week, *in 10 days* a day, *within a week* all of it; behind a
+  verb that looks back, or *how much*, they are how long something takes.
 * What is to come: *coming up*, *on the calendar*, *what do we have planned* begin today.
 
 No time: questions for one ("when did we move?"), habits ("every Monday"), times beside one that is
@@ -56,7 +60,7 @@ from family_recall.english.tokens import Token, tokens_of
 
 from .calendar import holiday_at
 from .sentence import EMPTY_WORDS, JOINTS, Anchor, stem
-from .tense import is_past_reference
+from .tense import counts_from_its_day, is_past_reference
 from .timespan import Mention, Timespan, find_timespan, times_mentioned
 
 __all__ = [
@@ -66,6 +70,7 @@ __all__ = [
     "Mention",
     "Timespan",
     "Token",
+    "counts_from_its_day",
     "find_timespan",
     "holiday_at",
     "is_past_reference",

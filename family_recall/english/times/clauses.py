@@ -6,14 +6,14 @@ import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
-from family_recall.english.lexicon import DASHES, RANGES, UNITS
-from family_recall.english.tokens import count_of
+from family_recall.english.lexicon import DASHES, RANGES
 
 from . import calendar as cal
 from . import context
 from .calendar import DAY, OPEN_END, OPEN_START, Interval
 from .context import AROUND, OPENING, SIMPLE
 from .grammar import argument_at, phrase_at, starts_with
+from .relative import length_at, units_ahead
 from .sentence import Phrase, Sentence, choose, main_day_of
 from .tense import Tense
 
@@ -25,6 +25,9 @@ _ASKING = frozenset("know knows knew remember tell ask say find out idea me sure
 _VISITING = frozenset("came come coming comes stop stopped drop dropped swing swung went".split())
 """*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
 
+_FILLING = frozenset("about around roughly like just only another".split())
+_HAVE = frozenset("have has i've we've you've they've".split())
+_PLANNED = frozenset("got planned booked arranged scheduled due".split())
 _JOINING = frozenset(("and", "or"))
 _PLANNING = frozenset(
     "plan plans planned planning book booked schedule scheduled arrange arranged decide decided "
@@ -119,7 +122,7 @@ def _clause_at(s: Sentence, i: int, read_to: int) -> Phrase | None:
     if word not in SIMPLE or (word == "to" and s.word(i - 1) == "up"):
         phrase = argument_at(s, i, anchored=False) if word == "the" or starts_with(word) else None
         return (_from_to(s, i, phrase) or _simple(s, i, phrase, "")) if phrase else None
-    in_future = _in_future(s, i) if word == "in" else None
+    in_future = _in_future(s, i) if word in {"in", "within"} else None
     if in_future:
         return in_future
     phrase = argument_at(s, i + 1)
@@ -282,16 +285,38 @@ def _is_no_edge(s: Sentence, phrase: Phrase) -> bool:
 
 
 def _in_future(s: Sentence, i: int) -> Phrase | None:
-    """Read *in two weeks* where the tense looks ahead; else it is how long something takes."""
-    count = 1 if s.word(i + 1) in {"a", "an"} else count_of(s.word(i + 1))
-    name = UNITS.get(s.word(i + 2))
-    if count is None or name is None or name in {"minute", "hour", "decade"}:
+    """Read *in two weeks*, *in three days' time* and *within a week* as what is to come.
+
+    Unless the verb looks back, or the question is how much is done in that time.
+    """
+    read = length_at(s, i + 1 + (s.word(i + 1) in _FILLING))
+    units = units_ahead(s.now, read[0]) if read else None
+    if read is None or units is None or read[0].unit == "decade":
         return None
-    last = i + 3 + (s.word(i + 3) == "time")
+    length, last = read
+    last += s.reads(last, {"'", "’"}, "time")
+    in_time = s.word(last) == "time"
+    last += in_time
+    if not (in_time or s.ends_at(last)):
+        return None
+    tense = s.tense(i, last)
     alone = i == 0 and not s.word(last)
-    ahead = last > i + 3 or alone or s.tense(i, last) == "future"
-    phrase = Phrase(i, last, name, cal.unit(s.now, name, count), certainty=0.8)
-    return _led(phrase, i, "in") if ahead and s.ends_at(last) else None
+    sure = in_time or alone or tense == "future"
+    if not sure and (tense == "past" or _is_how_long(s, i)):
+        return None
+    if s.word(i) == "within":
+        units = cal.Interval(cal.midnight(s.now), cal.rolling(s.now, length.unit, -length.most).end)
+    return _led(Phrase(i, last, length.unit, units, certainty=0.8 if sure else 0.7), i, "in")
+
+
+def _is_how_long(s: Sentence, i: int) -> bool:
+    """Whether *in two weeks* at a token is how long it takes: *how much can she read in a week*.
+
+    *What has she read in a week*, too, while *what have we got in a week* is to come.
+    """
+    before = s.words[:i]
+    done = not _HAVE.isdisjoint(before[:2]) and _PLANNED.isdisjoint(before)
+    return "how" in before or "can" in before or done
 
 
 def _when(s: Sentence, i: int) -> Phrase | None:

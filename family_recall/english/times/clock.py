@@ -107,6 +107,17 @@ def narrowed(s: Sentence, hours: Hours, day: Interval | None) -> tuple[Interval,
     return Interval(start - margin, start + margin), 0.75
 
 
+def other_half(hours: Hours, day: Interval | None) -> Interval | None:
+    """Return the same moment in the other half of a day, where people may be awake for both."""
+    if day is None or hours.end is not None or hours.side not in {"at", "around"}:
+        return None
+    moments = _moments(hours.start, day)[1:2] if day.end - day.start <= DAY else []
+    if not moments or not 5 <= hours.start.minutes % _HALF_DAY // 60 <= 10:
+        return None
+    margin = _AT_MARGIN * (2 if hours.side == "around" else 1)
+    return Interval(moments[0] - margin, moments[0] + margin)
+
+
 def _latest(s: Sentence, hours: Hours) -> tuple[Interval, float]:
     """Return the most recent such hours, or the coming ones if the verb looks ahead."""
     ahead = s.tense(hours.first, hours.last) == "future"

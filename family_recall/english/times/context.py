@@ -37,6 +37,7 @@ _MEDIA = frozenset("photo photos picture pictures pics video videos bill bills r
 _OF_BOOKS = frozenset("copy version edition class think thought make made say book film".split())
 """What *1984* is a title behind: *the copy of 1984*, *what we thought of 1984*."""
 
+_GOING = frozenset("comes goes starts happens arrives leaves works".split())
 _RELATIVE = frozenset("i we you he she they it my our his her their that when".split())
 _NAMING = (
     lex.OWNERS
@@ -72,7 +73,8 @@ def is_time(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
     if grain == "weekday":
         return not phrase.article and _is_weekday(s, i, phrase, preposition)
     last = s.word(phrase.last - 1)
-    if grain == "holiday" and not preposition and last in {"day", "eve"}:
+    ahead = s.tense(phrase.first, phrase.last) == "future"  # "what are we doing Thanksgiving"
+    if grain == "holiday" and not preposition and (ahead or last in {"day", "eve"}):
         return not phrase.article and _is_adverb(s, i, phrase)
     if preposition not in _MARKERS_OF.get(grain, ()):
         return False
@@ -152,12 +154,14 @@ def _is_weekday(s: Sentence, i: int, phrase: Phrase, preposition: str) -> bool:
 
 
 def _is_adverb(s: Sentence, i: int, phrase: Phrase) -> bool:
-    """Whether an American "who called Monday?" is a time: if clearly past, and no name."""
+    """Whether an American "who called Monday?" is a time: after a verb, and no name."""
     before = s.at(i - 1)
     if i == 0 or not s.ends_at(phrase.last):
         return False
     name = before.word in _NAMING or (before.capitalised and before.word != "i")
-    return not name and s.tense(phrase.first, phrase.last) == "past"
+    direct = before.word.endswith("s") and before.word not in _GOING  # "who plays Wednesday"
+    tenses = {"past", "future"} if direct else {"past", "future", "present"}
+    return not name and s.tense(phrase.first, phrase.last) in tenses
 
 
 def is_another(s: Sentence, first: int, last: int, read_to: int) -> bool:

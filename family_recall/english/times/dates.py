@@ -90,9 +90,17 @@ def _weekday_at(s: Sentence, i: int) -> tuple[Repeat, int] | None:
     word = s.word(i)
     if word not in lex.WEEKDAYS:
         return None
-    if word in _SHORT_WEEKDAYS and s.word(i - 1) not in _BEFORE_SHORT:
+    is_word = s.at(i).raw.lower() in {"sat", "sun", "wed"}
+    closes = (
+        i > 0
+        and not s.statement
+        and not is_word
+        and s.ends_at(i + 1)
+        and s.word(i - 1) not in {"from", "of"}
+    )
+    if word in _SHORT_WEEKDAYS and s.word(i - 1) not in _BEFORE_SHORT and not closes:
         return None
-    small = word in {"sat", "sun", "wed"} and not s.at(i).raw[:1].isupper()
+    small = is_word and not s.at(i).raw[:1].isupper()
     return None if small else (cal.weekly(lex.WEEKDAYS[word]), i + 1)
 
 

@@ -9,7 +9,7 @@ from family_recall.english import lexicon as lex
 from family_recall.english.tokens import count_of, singular_of
 
 from . import calendar as cal
-from .calendar import DAY, Interval
+from .calendar import DAY, Interval, Repeat
 from .context import is_plain
 from .dates import repeat_of
 from .grammar import (
@@ -59,7 +59,7 @@ def _count_at(s: Sentence, i: int) -> tuple[tuple[int, int], int] | None:
     return ((count, more), i + 3) if more and more > count else ((count, count), i + 1)
 
 
-def _length_at(s: Sentence, i: int) -> tuple[Length, int] | None:
+def length_at(s: Sentence, i: int) -> tuple[Length, int] | None:
     """Read a count and a unit; two fortnights are four weeks."""
     counted = _count_at(s, i)
     if counted is None or s.word(i - 1) in {"half", "and"}:
@@ -92,7 +92,7 @@ def _is_title(s: Sentence, i: int) -> bool:
     return s.at(i).capitalised and s.word(i - 1)[-1:].isalpha()
 
 
-word_class("LENGTH", _length_at, ["a", "an", *_VAGUE_COUNTS, *lex.COUNTS], digits=True)
+word_class("LENGTH", length_at, ["a", "an", *_VAGUE_COUNTS, *lex.COUNTS], digits=True)
 word_class("CHOICE", _choice_at, lex.CHOICES)
 table_class("UNIT", CALENDAR_UNITS)
 table_class("UNITS", lex.UNITS)
@@ -195,6 +195,20 @@ def _chosen_name(m: Match, word: str, name: Phrase) -> Phrase | None:
     return choose(s, name, lex.CHOICES[word])
 
 
+@reads("last|next UNIT but one", "last to last UNIT")
+def _last_but_one(m: Match, *words: str) -> Phrase:
+    """Read *last week but one*."""
+    shift = 2 if words[0] == "next" else -2
+    return m.means(words[-1], cal.unit(m.s.now, words[-1], shift))
+
+
+@reads("last WEEKDAY but one")
+def _last_weekday_but_one(m: Match, days: Repeat) -> Phrase | None:
+    """Read *last Sunday but one*."""
+    occurrence = cal.latest_over(days, cal.midnight(m.s.now), 2)
+    return m.means("weekday", occurrence) if occurrence else None
+
+
 @reads("this time|day last|next UNIT", "this time|day LENGTH ago", "this time|day TIME")
 def _this_time(m: Match, word: str, *when: str | Length | Phrase) -> Phrase | None:
     """Read *this day last year* as that day, *this time last year* as the week before and after."""
@@ -274,12 +288,21 @@ def _to_the_day(m: Match, length: Length) -> Phrase | None:
     return m.day(cal.earlier(m.s.now, length.unit, length.least))
 
 
+def units_ahead(now: dt.datetime, length: Length) -> Interval | None:
+    """Return the days, weeks or Saturdays that lie so many ahead; None of what has no calendar."""
+    if length.unit in CALENDAR_UNITS:
+        return _units(now, length.unit, length.least, length.most)
+    name = singular_of(length.unit)
+    if name not in lex.WEEKDAYS or not length.exact:
+        return None
+    coming = cal.first_after(cal.weekly(lex.WEEKDAYS[name]), now)
+    return coming and cal.shifted(coming, 7 * (length.least - 1) * DAY)
+
+
 @reads("LENGTH from now")
 def _from_now(m: Match, length: Length) -> Phrase | None:
-    if length.unit not in CALENDAR_UNITS:
-        return None
-    units = _units(m.s.now, length.unit, length.least, length.most)
-    return m.means(length.unit, units)
+    units = units_ahead(m.s.now, length)
+    return m.means(length.unit, units) if units else m.unclear()
 
 
 @reads("LENGTH from|on? TIME")

@@ -25,7 +25,7 @@ _SMALL_WORDS = EMPTY_WORDS | JOINTS
 _BESIDE_ANCHORS = UNITS.keys() | PARTS.keys() | set("before after eve weekend fortnight".split())
 """Words in front of an anchor that make another time of it: *the months after we moved*."""
 
-_SOON = frozenset(("weekday", "weekend", "nth"))
+SOON = frozenset(("weekday", "weekend", "nth"))
 _NEAR = 45 * DAY
 _RECENT_DAYS = {"weekday": 2, "month": 170, "season": 60}
 
@@ -151,7 +151,7 @@ def choose(s: Sentence, phrase: Phrase, choice: str = "", tense: Tense | None = 
     if phrase.fixed is not None or repeat is None:
         return phrase
     tense = tense or s.tense(phrase.first, phrase.last)
-    if choice == "this" and grain in _SOON and s.word(phrase.first - 1) == "for":
+    if choice == "this" and grain in SOON and s.word(phrase.first - 1) == "for":
         tense = "future"
     read = {"last": _last, "next": _next, "this": _this}.get(choice, _by_tense)
     occurrence, certainty = read(s, repeat, grain, tense)
@@ -187,7 +187,7 @@ def _this(s: Sentence, repeat: Repeat, grain: str, tense: Tense) -> _Chosen:
 
 def _by_tense(s: Sentence, repeat: Repeat, grain: str, tense: Tense) -> _Chosen:
     """Return the coming or the most recent occurrence; a Friday without a tense may be either."""
-    soon, now = grain in _SOON, s.now
+    soon, now = grain in SOON, s.now
     if tense == "future" or (soon and tense == "present"):
         first = cal.first_after if s.coming else cal.first_not_over
         return first(repeat, now), 0.9 if tense == "future" else 0.7

@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from family_recall.english.lexicon import DECADES, MONTHS, SEASONS
+from family_recall.english.lexicon import DECADES, FROM_ITS_DAY, MONTHS, SEASONS, WEEKDAYS
+from family_recall.english.text import lowered, runs_in
 from family_recall.english.tokens import MAX_SCANNED_CHARS, Token
 
 Tense: TypeAlias = Literal["past", "future", "present", "none"]
@@ -47,6 +48,9 @@ _ED = re.compile(
 _ING = re.compile(
     r"(?!(?:morning|evening|during|thing|spring|king|ring|wedding|something)$).{2,}ing"
 )
+_S_FORM = re.compile(r"[a-z]{2,}(?<!s)s")
+_ASKED_FOR = frozenset(("who", "what", "which"))
+_ANY = frozenset("any anything anyone anybody nothing".split())
 _REACH = 12
 _SEASON = "|".join(SEASONS)
 _PAST_REFERENCE = re.compile(
@@ -75,7 +79,8 @@ _ACCUSTOMED = frozenset(
 def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
     """Read the verb nearest before the phrase ``[first, last)``, or else nearest after it.
 
-    Bare present forms ("do we have …") are ``present``: they look either way.
+    Bare present forms ("do we have …") are ``present``: they look either way. So is *anything on
+    Thursday*, which has no verb.
     """
     for at in range(first - 1, max(-1, first - 1 - _REACH), -1):
         tense = _tense_of(tokens, at)
@@ -87,7 +92,7 @@ def tense_at(tokens: Sequence[Token], first: int, last: int) -> Tense:
         tense = _tense_of(tokens, at)
         if tense:
             return tense
-    return "none"
+    return "present" if tokens and tokens[0].word in _ANY else "none"
 
 
 def tense_told(tokens: Sequence[Token], first: int, last: int) -> Tense:
@@ -123,6 +128,16 @@ def is_past_reference(question: str) -> bool:
         return True
     before = (question[: match.start()].split()[-2:] for match in _USED_TO.finditer(question))
     return any(_ACCUSTOMED.isdisjoint(words) for words in before)
+
+
+def counts_from_its_day(text: str) -> bool:
+    """Whether a text means another time when it is read on another day: *yesterday*, *on Friday*.
+
+    >>> counts_from_its_day("Yesterday we bought the fridge")
+    True
+    """
+    words = runs_in(lowered(text[:MAX_SCANNED_CHARS]))
+    return not (FROM_ITS_DAY.isdisjoint(words) and WEEKDAYS.keys().isdisjoint(words))
 
 
 def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:
@@ -187,5 +202,6 @@ _RULES: tuple[tuple[Callable[[str], object], int, Container[str], Tense | None],
     (_ING.fullmatch, 4, _BEING_CONTRACTED, "future"),
     (frozenset(("do", "have", "be")).__contains__, 4, _HELPERS, None),
     ((_PRESENT | {"'s"}).__contains__, 0, (), "present"),
+    (_S_FORM.fullmatch, 1, _ASKED_FOR, "present"),  # "who comes"
 )
 """Verbs, which words must be how near before them, and their tense; the first rule decides."""

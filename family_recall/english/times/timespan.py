@@ -15,15 +15,21 @@ from . import adjacent, dates, relative  # noqa: F401  (they register what they 
 from . import calendar as cal
 from .calendar import DAY, OPEN_END, OPEN_START, Interval
 from .clauses import clauses_of
-from .clock import Hours, hours_in, narrowed
+from .clock import Hours, hours_in, narrowed, other_half
 from .grammar import STARTS
-from .sentence import Anchor, Phrase, Sentence, choose, within
+from .sentence import SOON, Anchor, Phrase, Sentence, choose, within
 
 MAX_FUTURE_CERTAINTY = 0.85
 """Memories about next Friday were written before it: such a span may not exclude any."""
 
+LESS_LIKELY = 0.6
+"""How surely a statement means the other half of the day, as a share of the likelier one."""
+
 EITHER = 0.5
 """How surely *who is away in March* asks about the last one, rather than the coming one."""
+
+OPEN = 0.7
+"""The same of a weekday without a verb."""
 
 MAX_SENTENCES = 60
 MAX_MENTIONS = 16
@@ -53,8 +59,8 @@ class Timespan:
         end: Where it has ended (half-open); None is open.
         certainty: In [0, 1]; from 0.9 on it may be used as a filter.
         matched: The characters of the question that name it, as (start, end).
-        other: The coming stretch of that name, where the tense leaves open whether it or the last
-            one is meant: *who is away in March?*
+        other: Another stretch that may be meant: the coming one of that name, where the tense
+            leaves it open (*who is away in March?*), or the other half of the day (*at 7:30*).
     """
 
     start: dt.datetime | None
@@ -177,6 +183,8 @@ def _mentions_in(s: Sentence) -> list[Mention]:
         clauses = clauses_of(s)
         meant = _meant(s, clauses)
         intervals = [(meant.interval, meant.certainty)] if meant else []
+        if meant and meant.other:
+            intervals.append((meant.other, LESS_LIKELY * meant.certainty))
         for clause in [] if meant else clauses:
             phrase = choose(s, clause)
             if phrase.fixed and phrase.grain != "daily":  # "in the morning" is every morning
@@ -193,8 +201,7 @@ def _mentions_in(s: Sentence) -> list[Mention]:
 class _Meant(NamedTuple):
     """The time that a sentence is about, and the tokens ``[first, last)`` that say so.
 
-    Without tokens it names none. ``other`` is the coming one of that name, where it may be meant
-    as well.
+    Without tokens it names none. ``other`` may be meant as well.
     """
 
     interval: Interval = Interval(OPEN_START, OPEN_END)
@@ -202,10 +209,17 @@ class _Meant(NamedTuple):
     tokens: tuple[tuple[int, int], ...] = ()
     other: Interval | None = None
 
-    def narrowed(self, interval: Interval, certainty: float, first: int, last: int) -> _Meant:
+    def narrowed(
+        self,
+        interval: Interval,
+        certainty: float,
+        first: int,
+        last: int,
+        other: Interval | None = None,
+    ) -> _Meant:
         """Return a part of it that more tokens name."""
         tokens = tuple(sorted((*self.tokens, (first, last))))
-        return _Meant(interval, min(certainty, self.certainty), tokens)
+        return _Meant(interval, min(certainty, self.certainty), tokens, other)
 
 
 def _may_begin(token: Token) -> bool:
@@ -231,8 +245,11 @@ def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
     taken = frozenset(i for first, last in days.tokens for i in range(first, last))
     hours = hours_in(s, taken)
     if hours is not None and (days.tokens or _stands_alone(s, hours)):
-        part = narrowed(s, hours, days.interval if days.tokens else None)
-        days = days.narrowed(*part, hours.first, hours.last) if part else days
+        interval = days.interval if days.tokens else None
+        part = narrowed(s, hours, interval)
+        if part:
+            other = other_half(hours, interval)
+            days = days.narrowed(*part, hours.first, hours.last, other)
     else:
         days = _with_ahead(s, taken, days)
     return days if days.tokens else None
@@ -241,15 +258,18 @@ def _meant(s: Sentence, clauses: list[Phrase]) -> _Meant | None:
 def _with_other(s: Sentence, clause: Phrase, days: _Meant) -> _Meant:
     """Add the coming stretch of a name, where the tense leaves open which is meant.
 
-    *Who is away in March*, where *who was* and *who will be* say which.
+    *Who is away in March*, where *who was* and *who will be* say which; *swimming on Thursday*.
     """
-    repeat, either = clause.repeat, clause.grain in _EITHER and clause.preposition != "from"
-    if clause.fixed or repeat is None or not either or days.interval.end > s.now:
+    repeat, tense = clause.repeat, s.tense(clause.first, clause.last)
+    either = clause.grain in _EITHER and clause.preposition != "from" and tense == "present"
+    no_verb = clause.grain in SOON and clause.preposition in {"", "on", "at"} and tense == "none"
+    if clause.fixed or repeat is None or not (either or no_verb) or days.interval.end > s.now:
         return days
     coming = cal.first_not_over(repeat, s.now)
-    if coming is None or s.tense(clause.first, clause.last) != "present":
+    if coming is None:
         return days
-    return days._replace(certainty=min(days.certainty, EITHER), other=coming)
+    certainty = min(days.certainty, EITHER if either else OPEN)
+    return days._replace(certainty=certainty, other=coming)
 
 
 def _stands_alone(s: Sentence, hours: Hours) -> bool:

@@ -341,11 +341,14 @@ def _event_stems(terms: _Terms, stems: _Stems) -> tuple[str, ...]:
 def _nearer(span: times.Timespan, now: dt.datetime) -> times.Timespan:
     """Return the coming stretch of a name where it is nearer than the last one.
 
-    *What's on in December*, asked in November, is about next month.
+    *What's on in December*, asked in November, is about next month. The two halves of a day stay
+    open.
     """
     if span.end is None or span.other is None or span.other[0] - now >= now - span.end:
         return span
     start, end = span.other
+    if end - start < dt.timedelta(hours=20):
+        return span
     return dataclasses.replace(span, start=start, end=end, certainty=POSSIBLE, other=None)
 
 

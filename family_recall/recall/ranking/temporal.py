@@ -126,8 +126,9 @@ def temporal_match(
         return np.zeros(len(rows), np.float32)
     match = _match_of(rows, plan.timespan_s, mentions, now_s=now_s, ahead=plan.ahead)
     if plan.other_timespan_s is not None:
-        coming = _match_of(rows, plan.other_timespan_s, mentions, now_s=now_s, ahead=True)
-        match = np.maximum(match, coming)
+        other_ahead = plan.other_timespan_s[0] > now_s
+        other = _match_of(rows, plan.other_timespan_s, mentions, now_s=now_s, ahead=other_ahead)
+        match = np.maximum(match, other)
     # It says less where a question says much else, where it may be a topic and no time, and where
     # it is open at one end, as *by June* is.
     weight = plan.timespan_certainty * min(1.0, TERMS_BESIDE / max(len(plan.terms), 1))

@@ -180,6 +180,9 @@ def search_period(context: QueryContext) -> Run:
     if span is None:
         return nothing
     ids = snapshot.lying_in(span, context.scope, MOST_IN_PERIOD + 1)
+    if context.plan.other_timespan_s is not None:
+        other = snapshot.lying_in(context.plan.other_timespan_s, context.scope, MOST_IN_PERIOD + 1)
+        ids = np.union1d(ids, other)
     if len(ids) > MOST_IN_PERIOD:
         return nothing
     nearness = np.arange(len(ids), dtype=np.float32)  # ascending by id

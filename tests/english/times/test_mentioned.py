@@ -67,6 +67,16 @@ def test_hours_are_read() -> None:
     assert (mention.end.hour, mention.end.minute) == (11, 30)
 
 
+def test_hours_of_either_half_are_both_read() -> None:
+    """*At half seven* is the morning's, and less surely the evening's."""
+    early, late = times_mentioned("Choir is on Thursday at half seven", said_at=SAID_AT)
+
+    assert (early.start.hour, late.start.hour) == (7, 19)
+    assert early.certainty > late.certainty
+    (surely,) = times_mentioned("Choir is on Thursday at 7:30 pm", said_at=SAID_AT)
+    assert surely.start.hour == 19
+
+
 def test_a_moment_needs_a_zone() -> None:
     """A naive moment is refused, as by ``find_timespan``."""
     with pytest.raises(ValueError, match="zone"):

@@ -182,6 +182,41 @@ def test_a_tense_that_leaves_it_open_means_either(
     assert span.certainty == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(
+    ("question", "hours"),
+    [
+        ("What do we have on Thursday at 7:30?", (7, 19)),
+        ("What do we have on Thursday at half six?", (18, 6)),
+        ("What did we have yesterday around eight?", (7, 19)),
+        ("What do we have on Thursday at 7:30 pm?", (19,)),
+        ("What do we have on Thursday at 19:30?", (19,)),
+        ("What do we have on Thursday evening at 7:30?", (19,)),
+        ("What did we do at noon yesterday?", (11,)),
+    ],
+)
+def test_a_clock_time_means_either_half_of_the_day(question: str, hours: tuple[int, ...]) -> None:
+    """Unless *pm*, the evening or 24 hours say which; the likelier is first."""
+    span = find(question, NOVEMBER)
+
+    assert span is not None
+    assert span.start is not None
+    starts = [span.start, *([span.other[0]] if span.other else [])]
+    assert tuple(start.hour for start in starts) == hours
+    assert span.certainty < 0.9
+
+
+@pytest.mark.parametrize("question", ["Swimming on Thursday", "the dinner on Saturday?"])
+def test_a_weekday_without_a_verb_means_either(question: str) -> None:
+    """The last one and the coming one, of which neither excludes the other."""
+    span = find(question, NOVEMBER)
+
+    assert span is not None
+    assert span.end is not None
+    assert span.other is not None
+    assert span.end < NOVEMBER.now < span.other[0]
+    assert span.certainty < 0.8
+
+
 def test_a_time_that_is_not_over_means_nothing_else() -> None:
     """In November *what's on in November* is this one, and no other."""
     span = find("What's on in November?", NOVEMBER)

@@ -1,0 +1,70 @@
+"""What is told carries its day: *yesterday* in an old text counts from there, and not from now."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import pytest
+
+from family_recall import Answer
+from tests.conftest import Wall, move_in, open_home, recall, remember
+
+NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
+
+
+def told(path: Path, text: str, zone: str = "Europe/London", **fields: str) -> Answer:
+    """Return the answer of a household in which one thing was said."""
+    with open_home(path, encoder=None, wall=Wall(NOW)) as home:
+        move_in(home)
+        home.move(timezone=zone)
+        remember(home, text, **fields)
+        return recall(home, text, "mia", now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("zone", "said_at", "day", "spoken"),
+    [
+        ("Europe/London", "2026-03-12T12:00Z", "2026-03-12", "Ben said on 12 March 2026"),
+        ("Europe/London", "2026-06-12T23:30Z", "2026-06-13", "Ben said on 13 June 2026"),
+        ("America/Chicago", "2026-03-13T01:00Z", "2026-03-12", "Ben said on 12 March 2026"),
+        ("Asia/Kolkata", "2026-03-12T20:00Z", "2026-03-13", "Ben said on 13 March 2026"),
+        ("Asia/Kolkata", "2026-12-12", "2026-12-12", "Ben said of 12 December 2026"),
+    ],
+)
+def test_what_is_told_carries_its_day(
+    path: Path, zone: str, said_at: str, day: str, spoken: str
+) -> None:
+    """Aloud, in print, to a model; the household's day, and not that of Greenwich."""
+    text = "Yesterday we bought the new fridge"
+    answer = told(path, text, zone, occurred_at=said_at, author="Ben")
+
+    assert answer.results[0].day == day
+    assert answer.spoken() == f"{spoken}: {text}."
+    assert f'- Ben said: "{text}" ({day})\n' in answer.briefing()
+    assert spoken.split(maxsplit=3)[3] in str(answer)
+    assert day in str(answer.results[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "has_day"),
+    [
+        ("Yesterday we bought the new fridge", True),
+        ("The plumber came last week", True),
+        ("Choir is on Thursday", True),
+        ("The fridge holds two hundred litres", False),
+    ],
+)
+def test_words_that_count_from_a_day_have_one(path: Path, text: str, has_day: bool) -> None:
+    """Of a text without a moment it is the day of recording, where its words need one."""
+    answer = told(path, text)
+
+    assert (answer.results[0].day == "2026-11-20") == has_day
+    assert answer.spoken() == (f"20 November 2026: {text}." if has_day else f"{text}.")
+
+
+def test_a_text_that_names_its_day_is_told_as_it_is(path: Path) -> None:
+    """An entry of a calendar is not told with its date twice."""
+    text = "Piano tuner: Thursday 5 March 2026, 10:00."
+
+    assert told(path, text, occurred_at="2026-03-05T10:00").spoken() == text
