@@ -165,7 +165,7 @@ class Sources(Part):
         file_format: str | None = None,
         source: str | None = None,
         authors: Mapping[str, str] | None = None,
-        columns: Mapping[str, str] | None = None,
+        columns: Mapping[str, str | Sequence[str]] | None = None,
         person_id: str | None = None,
         day_first: bool | None = None,
         withdraw_most: bool = False,
@@ -195,7 +195,8 @@ class Sources(Part):
             authors: People's ids, names or aliases by author of the file. Other authors are looked
                 up by their own names.
             columns: Headers of a table by field, such as ``{"text": "Note"}``; recognised by their
-                names, when left out.
+                names, when left out. The text may be several columns, ``["Item", "Place"]``, or
+                a template, ``"{Item} is in the {Place}"``.
             person_id: Who imports, and is the author where the file names none; as with
                 ``home.remember_many``.
             day_first: Whether 3/4/2026 is in April; read from the file, when left out.
@@ -282,7 +283,9 @@ class Sources(Part):
                         progress("embedding", done, max(done, len(changed))) if progress else None
                     )
                 )
-        reasons = Counter(item.reason for item in reading.left_out)
+        reasons = Counter[str]()
+        for item in reading.left_out:
+            reasons[item.reason] += item.n
         firsts = {item.reason: item for item in reversed(reading.left_out)}
         return Imported(
             path=str(file),

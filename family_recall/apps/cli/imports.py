@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import functools
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,8 @@ _JSON_LINES = {".jsonl", ".ndjson", ".json"}
 @option(
     "--columns",
     "FIELD=HEADER,...",
-    "columns of a table, such as text=Note,occurred_at=When",
+    "columns of a table, such as text=Note,occurred_at=When; several are one text, as "
+    'text=Item,text=Place, or a template puts them into words, as "text={Item} is in {Place}"',
     absent="by their headers",
 )
 @click.option(
@@ -165,10 +167,8 @@ def import_(
         )
     if is_household:
         return _import_household(db, files[0], options["dry_run"])
-    author_ids = _pairs(authors, "--author", "NAME=ID, such as Mum=sarah")
-    headers = _pairs(
-        columns.split(",") if columns else (), "--columns", "FIELD=HEADER, such as text=Note"
-    )
+    author_ids = _authors(authors)
+    headers = _columns(columns or "")
     source, dry_run, limits = (options[name] for name in ("source", "dry_run", "limits"))
     is_source = bool(source or headers)
     memory_files = [file for file in files if _has_memories(file, file_format, is_source=is_source)]
@@ -238,17 +238,11 @@ class _Spaces:
 def _import_sources(
     spaces: _Spaces, files: Sequence[Path], space_id: str, options: Mapping[str, Any]
 ) -> Output:
-    dry_run = options["dry_run"]
+    dry_run, is_strict = options["dry_run"], options["strict"]
     if not dry_run:
         spaces.require(space_id)
     imports: list[Imported] = []
-
-    def embed() -> None:
-        """Make missing vectors, also those of an interrupted import."""
-        n = sum(imported.created + imported.updated for imported in imports)
-        with contextlib.suppress(ModelError):
-            spaces.home.flush(progress=lambda n_done: show("embedding", n_done, max(n_done, n)))
-
+    refused: list[DatasetError] = []
     last: tuple[str, int, int] | None = None
 
     def progress_so_far() -> str:
@@ -265,29 +259,53 @@ def _import_sources(
     with on_interrupt(progress_so_far), step_bars() as show:
         try:
             for file in files:
-                steps, last = functools.partial(step, file.name), None
-                imported = spaces.home.sources.import_file(
-                    file,
-                    space_id=space_id,
-                    person_id=spaces.person_id,
-                    embed="later",
-                    progress=steps,
-                    **options,
-                )
-                imports.append(imported)
+                last = None
+                try:
+                    imported = spaces.home.sources.import_file(
+                        file,
+                        space_id=space_id,
+                        person_id=spaces.person_id,
+                        embed="later",
+                        progress=functools.partial(step, file.name),
+                        **options,
+                    )
+                    imports.append(imported)
+                except DatasetError as error:
+                    if is_strict or len(files) == 1:
+                        raise
+                    refused.append(error)
         except FamilyRecallError as error:
-            if not imports or dry_run:
-                raise
-            embed()
-            error.also(f"{counted(len(imports), 'file')} before it stored")
+            if imports and not dry_run:
+                _embed(spaces, imports, show)
+                error.also(f"{counted(len(imports), 'file')} before it stored")
             raise
-        if not dry_run:
-            embed()
+        _embed(spaces, imports, show)
+    return _imported(imports, refused, dry_run=dry_run)
+
+
+def _embed(spaces: _Spaces, imports: Sequence[Imported], show: StepCallback) -> None:
+    """Make missing vectors, also those of an interrupted import; none after a dry run."""
+    if not imports or imports[0].dry_run:
+        return
+    n = sum(imported.created + imported.updated for imported in imports)
+    with contextlib.suppress(ModelError):
+        spaces.home.flush(progress=lambda n_done: show("embedding", n_done, max(n_done, n)))
+
+
+def _imported(
+    imports: Sequence[Imported], refused: Sequence[DatasetError], *, dry_run: bool
+) -> Output:
+    """Return what became of some files; the exit code is 1 if anything of them was not read."""
     counts = {name: sum(getattr(each, name) for each in imports) for name in _SOURCE_OUTCOMES}
     records = [imported.to_json() for imported in imports]
     lines = [line for imported in imports for line in _import_lines(imported)]
+    lines += [f"refused: {error}" for error in refused]
     unread = any(omission.problem for imported in imports for omission in imported.left_out)
-    return Output({"dry_run": dry_run, **counts, "files": records}, lines, failed=unread)
+    return Output(
+        {"dry_run": dry_run, **counts, "files": records, "refused": [*map(str, refused)]},
+        lines,
+        failed=unread or bool(refused),
+    )
 
 
 def _show_step(show: StepCallback, name: str, step: str, done: int, total: int) -> None:
@@ -320,16 +338,33 @@ def _import_lines(imported: Imported) -> Iterator[str]:
             yield f"  {_example(memory)}"
 
 
-def _pairs(texts: Iterable[str], flag: str, form: str) -> dict[str, str]:
-    pairs: dict[str, str] = {}
+def _authors(texts: Iterable[str]) -> dict[str, str]:
+    """Return the people by their names in the file."""
+    people: dict[str, str] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.rpartition("="))
-        if flag == "--columns":
-            name, equals, value = (part.strip() for part in text.partition("="))
-        if not (name and equals and value):
-            raise click.BadParameter(f"expected {form}, got {text!r}", param_hint=flag)
-        pairs[name] = value
-    return pairs
+        name, equals, person = (part.strip() for part in text.rpartition("="))
+        problem = f"expected NAME=ID, such as Mum=sarah, got {text!r}"
+        if people.setdefault(name, person) != person:
+            problem = f"expected one person for {name}, got {people[name]!r} and {person!r}"
+            equals = ""
+        if not (name and equals and person):
+            raise click.BadParameter(problem, param_hint="--author")
+    return people
+
+
+def _columns(text: str) -> dict[str, list[str]]:
+    """Return the headers by field; only the text may have several."""
+    headers: dict[str, list[str]] = {}
+    for part in re.split(r",(?=\s*\w+\s*=)", text) if text else ():
+        field, equals, header = (word.strip() for word in part.partition("="))
+        if not (field and equals and header):
+            problem = f"expected FIELD=HEADER, such as text=Note, got {part!r}"
+            raise click.BadParameter(problem, param_hint="--columns")
+        if field in headers and field != "text":
+            problem = f"expected {field} once, got {headers[field][0]!r} and {header!r}"
+            raise click.BadParameter(problem, param_hint="--columns")
+        headers.setdefault(field, []).append(header)
+    return headers
 
 
 def _import_household(db: Path, file: Path, dry_run: bool) -> Output:
@@ -482,14 +517,19 @@ def read_csv(path: Path, limits: float) -> Iterator[tuple[int, dict[str, Any]]]:
     from family_recall.apps.importing.limits import LIMITS  # noqa: PLC0415 -- see above
 
     text = text_of(path, LIMITS.times(limits))
+    header: list[str] = []
     rows = tables.rows(text, str(path), _delimiter(path))
-    header = [name.strip() for name in next(rows, (1, []))[1]]
+    if isinstance(first := next(rows, None), tuple):
+        header = [name.strip() for name in first[1]]
     if "text" not in header or len(set(header)) < len(header):
         raise DatasetError(
             f"{path}:1: expected a header of different names, 'text' among them, got "
             f"{', '.join(header) or 'nothing'}"
         )
-    for line_no, row in rows:
+    for item in rows:
+        if not isinstance(item, tuple):
+            raise DatasetError(f"{item.where}: {item.problem}")
+        line_no, row = item
         cells = {name: cell for name, cell in zip(header, row, strict=False) if cell}
         where = f"{path}:{line_no}"
         if problem := problem_of("".join(row)):

@@ -10,7 +10,7 @@ import importlib
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,12 +57,14 @@ class LeftOut:
             where it is passed over on purpose.
         key: The beginning of the keys that the part may have had when it was still understood:
             their memories stay. Empty where that is unknown, so that all of them stay.
+        n: How many there are; ``where`` is the first.
     """
 
     where: str
     reason: str
     problem: str = ""
     key: str = ""
+    n: int = 1
 
     @classmethod
     def because(cls, error: DatasetError, name: str, reason: str, key: str = "") -> LeftOut:
@@ -80,7 +82,8 @@ class ReadSettings:
         zone: The household's time zone.
         now: The current moment, with a zone.
         day_first: Whether 3/4/2026 is in April; None infers it from the file.
-        columns: Headers of a table by field; empty infers them.
+        columns: Headers of a table by field, several for the text, or its template; empty infers
+            them.
         limits: What the file may cost to read.
         strict: Whether a part that is not understood refuses the whole file.
     """
@@ -88,7 +91,7 @@ class ReadSettings:
     zone: dt.tzinfo
     now: dt.datetime
     day_first: bool | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     limits: Limits = LIMITS
     strict: bool = False
 

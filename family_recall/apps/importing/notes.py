@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import os
 import re
@@ -87,12 +88,10 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     heading = next((headings[-1] for _, headings, _ in _sections(body) if headings), "")[:1000]
     title = _word(front_matter.get("title")) or heading or Path(key).stem
     fields: dict[str, object] = {"title": title, "labels": _labels(front_matter)}
-    try:
-        day = _date(front_matter, text, key, name, settings)
-    except DatasetError as error:
-        day = None
-        yield LeftOut.because(error, name, NO_FRONT_MATTER, key)
-    if day is not None and not is_plausible(day):
+    day = _date(front_matter, text, key, name, settings)
+    if isinstance(day, LeftOut):
+        yield day
+    elif day is not None and not is_plausible(day):
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
         fields["occurred_at"] = day
@@ -178,7 +177,7 @@ def _refused(yaml: Any, text: str, limits: Limits) -> tuple[str, int]:
 
 def _date(
     front_matter: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
-) -> dt.datetime | None:
+) -> dt.datetime | LeftOut | None:
     field = next((field for field in ("date", "created", "day") if front_matter.get(field)), "")
     value = front_matter.get(field)
     if isinstance(value, dt.datetime):
@@ -188,8 +187,11 @@ def _date(
     if value is not None:
         line = re.search(rf"^[ \t]*['\"]?{field}", text, re.MULTILINE | re.IGNORECASE)
         line_no = text.count("\n", 0, line.end()) + 1 if line else 2
-        (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
-        return moment
+        try:
+            (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
+        except DatasetError as error:  # day/month or month/day
+            moment = LeftOut.because(error, name, NO_FRONT_MATTER)
+        return dataclasses.replace(moment, key=key) if isinstance(moment, LeftOut) else moment
     match = _DAY.match(key.rpartition("/")[2])
     try:
         return dt.datetime.fromisoformat(match[1]) if match else None

@@ -130,10 +130,16 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
         for older, newer in alike
         if older in statements
         and newer in statements
+        and not _are_two_facts(statements[older], statements[newer])
         and _tells_again(question, statements[older].text, statements[newer].text)
     ]
     short = {row for row, statement in statements.items() if len(statement.text) <= MOST_CHARS}
-    chosen = {pair: cosine for pair, cosine in chosen.items() if short.issuperset(pair)}
+    chosen = {
+        (older, newer): cosine
+        for (older, newer), cosine in chosen.items()
+        if short.issuperset((older, newer))
+        and not _are_two_facts(statements[older], statements[newer])
+    }
     if not chosen:
         return Compared((), retold, statements)
     paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
@@ -162,6 +168,11 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
                 why = "says that it ended"
             compared.append(Rival(older, newer, features, why))
     return Compared(compared, retold, statements)
+
+
+def _are_two_facts(one: Statement, other: Statement) -> bool:
+    """Whether two memories have keys of different facts, such as two numbers of one contact."""
+    return bool(one.fact_key and other.fact_key) and one.fact_key != other.fact_key
 
 
 def _alike(context: QueryContext, ranking: Ranking, best: IdArray) -> list[tuple[int, int]]:

@@ -170,25 +170,28 @@ def test_what_is_not_read_is_listed_and_the_exit_code_says_so(db: Path, tmp_path
 
 
 def test_files_of_every_kind_are_imported_together(db: Path, tmp_path: Path) -> None:
-    """Each as its own source; JSON Lines beside them; one that fails leaves those before it."""
+    """Each as its own source; JSON Lines beside them; one that fails leaves the others."""
     lines = write_lines(tmp_path / "m.jsonl", {"text": "one"})
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "n.md").write_text("The tap drips", "utf-8")
     broken = tmp_path / "t.csv"
-    broken.write_text("note,date\nx,soon\n", "utf-8")
+    broken.write_text("a,date\nx,soon\n", "utf-8")
 
     counts = json.loads(done("import", "--db", db, chat_of(tmp_path), notes, lines, "--json"))
     (notes / "m.md").write_text("The roof leaks", "utf-8")
-    result = call("import", "--db", db, notes, broken)
+    refused = call("import", "--db", db, notes, broken, "--strict")
+    result = call("import", "--db", db, broken, notes)
 
     assert counts["created"] == 4
     stats = json.loads(done("stats", "--db", db, "--json"))
     assert stats["vectors"][stats["model"]] == stats["memories"]  # of those before it, too
     assert [file["source"] for file in counts["files"]] == ["whatsapp:Us", "markdown:notes"]
-    assert result.exit_code == 1
-    assert "t.csv:2: expected a day or moment" in result.stderr
-    assert "1 file before it stored" in result.stderr
+    assert refused.exit_code == result.exit_code == 1
+    assert "t.csv:1: no column is the text" in refused.stderr
+    assert "1 file before it stored" in refused.stderr
+    assert "  2 unchanged\nrefused: " in result.stdout
+    assert "t.csv:1: no column is the text" in result.stdout
     assert done("sources", "--db", db) == "markdown:notes: 2 memories\nwhatsapp:Us: 2 memories\n"
 
 
@@ -217,6 +220,8 @@ def test_columns_and_formats_are_what_is_said(db: Path, tmp_path: Path) -> None:
         (("--source", "x"), "--source names one file's source; import the files one by one"),
         ((), "several files are called 'WhatsApp Chat with Us.txt', and would be one source"),
         (("--author", "Mum"), "expected NAME=ID, such as Mum=sarah, got 'Mum'"),
+        (("--columns", "author=a,text=b,author=c"), "expected author once, got 'a' and 'c'"),
+        (("--author", "Mum=a", "--author", "Mum=b"), "expected one person for Mum, got 'a' and"),
         (("--columns", "Note"), "expected FIELD=HEADER, such as text=Note, got 'Note'"),
         (("--format", "pdf"), "'pdf' is not one of"),
     ],

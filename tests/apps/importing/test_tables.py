@@ -26,7 +26,8 @@ def test_headers_tell_the_columns() -> None:
     assert [draft.where for draft in reading.drafts] == ["t.csv:2", "t.csv:4"]
     assert moments(reading.drafts) == [dt.datetime(2025, 10, 30), dt.datetime(2025, 11, 2)]  # noqa: DTZ001
     assert [(item.where, item.reason) for item in reading.left_out] == [
-        ("t.csv:6", "rows without a text")
+        ("t.csv:2", "cells of the column 'Mood'"),
+        ("t.csv:6", "rows without a text"),
     ]
 
 
@@ -58,21 +59,71 @@ def test_a_rows_key_is_its_id_or_what_it_says() -> None:
         ("", {}, "the headers are nothing"),
         ("a,b\n1,2\n", {"text": "c"}, "t.csv:1: no column 'c' for text; the headers are 'a', 'b'"),
         ("a,b\n1,2\n", {"text": "a", "mood": "b"}, "got 'mood'; there are arousal, author"),
-        ("text,date\nx,soon\n", {}, "t.csv:2: expected a day or moment"),
         ("text,date\nx,3/4/2026\n", {}, "t.csv:2: 3/4/2026 may be day/month"),
-        ("text\nHello, you\n", {}, "t.csv:2: expected 1 cells, got 2"),
-        ('text,b\n"a"x,1\n', {}, "t.csv:2: expected CSV"),
-        ("text,importance\nx,much\n", {"importance": "importance"}, "t.csv:2: expected importance"),
+        (
+            "text,a\n1,2\n",
+            {"text": "text", "title": ["a", "text"]},
+            "one column for title, got a, t",
+        ),
+        ('"text"x,b\na,1\n', {}, "t.csv:1: expected CSV"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_an_error(
-    text: str, columns: dict[str, str], message: str
+    text: str, columns: dict[str, str | list[str]], message: str
 ) -> None:
     """With its line, or with the headers that are there."""
     with pytest.raises(DatasetError) as error:
         read_table(text, "t.csv", dataclasses.replace(SETTINGS, columns=columns))
 
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("row", "read", "message"),
+    [
+        ("x,soon,1", ["x"], "t.csv:3: expected a day or moment such as"),
+        ("x,1/2/85,1", ["x"], "t.csv:3: expected a day or moment"),
+        ("x,10/30/2026,1", ["x"], "t.csv:3: expected a day or moment"),
+        ("x,,much", ["x"], "t.csv:3: expected importance to be a number, got 'much'"),
+        ("Hello, you,,1,", [], "t.csv:3: expected 3 cells, got 5; quote what holds a ','"),
+        ('"a"x,,1', [], "t.csv:3: expected CSV"),
+        ('"never closed,,1', [], "t.csv:3: expected CSV, got unexpected end of data"),
+    ],
+)
+def test_what_is_not_understood_of_a_row_is_listed(row: str, read: list[str], message: str) -> None:
+    """With its line; all other rows are read, and no cell takes them in."""
+    table = f"text,date,importance\na,30/10/2026,1\n{row}\nb,31/10/2026,0.5\nc,2/11/2026,\n"
+
+    reading = read_table(
+        table, "t.csv", dataclasses.replace(SETTINGS, columns={"importance": "importance"})
+    )
+
+    assert texts(reading) == ["a", *read, "b", "c"]
+    (unread,) = reading.left_out
+    assert f"{unread.where}: {unread.problem}".startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("columns", "read"),
+    [
+        (["Item", "Place", "Details"], ["Passport: safe, code 7", "Tent: loft"]),
+        (
+            "{item} is in the {Place} ({details}).",
+            ["Passport is in the safe (code 7).", "Tent: loft"],
+        ),
+    ],
+)
+def test_an_inventory_becomes_sentences(columns: str | list[str], read: list[str]) -> None:
+    """Its cells joined, or in a template where it has all of them; other columns are counted."""
+    settings = dataclasses.replace(SETTINGS, columns={"text": columns})
+    table = "Item,Place,Details,Colour\nPassport,safe,code 7,red\nTent,loft,,green\n"
+
+    reading = read_table(table, "t.csv", settings)
+
+    assert texts(reading) == read
+    assert [(item.where, item.reason, item.n) for item in reading.left_out][:1] == [
+        ("t.csv:2", "cells of the column 'Colour'", 2)
+    ]
 
 
 @pytest.mark.parametrize(

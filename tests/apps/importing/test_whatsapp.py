@@ -139,6 +139,90 @@ def test_what_cannot_be_told_is_an_error_with_its_line(chat: str, message: str) 
     assert "may be" not in message or "--day-first or --month-first" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (["[2026/7/1 07:10:00] Tom: a", "[2026/7/12 7:10:00] Tom: b"], [(7, 1, 7), (7, 12, 7)]),
+        (["26. 7. 1. 18:04 - Tom: a", "26. 7. 31. 18:04 - Tom: b"], [(7, 1, 18), (7, 31, 18)]),
+        (["2026. 07. 01. 18:04 - Tom: a", "[1.7.26, 19:04] Tom: b"], [(7, 1, 18), (7, 1, 19)]),
+        (["2026年7月1日 下午6:04 - Tom: a", "2026/7/1 中午12:04 - Tom: b"],
+         [(7, 1, 18), (7, 1, 12)]),
+        (["2026. 7. 1. 오후 6:04 - Tom: a", "2026. 7. 2. 오전 12:04 - Tom: b"],
+         [(7, 1, 18), (7, 2, 0)]),
+        (["\u200f١٣\u200f/٧\u200f/٢٠٢٦، ٦:٠٤\u00a0م - Tom: a", "31/7/2026, 6:04 ص - Tom: b"],
+         [(7, 13, 18), (7, 31, 6)]),
+        (["13/7/26 18.04 - Tom: a", "31/7/26 kl. 18.04.12 - Tom: b"], [(7, 13, 18), (7, 31, 18)]),
+        (["31/07/2026 à 18 h 04 - Tom: a", "31/07/2026, 6:04 p. m. - Tom: b"],
+         [(7, 31, 18), (7, 31, 18)]),
+        (["31/07/2014 18:04:12: Tom: a", "31/07/2014 19:05:12: Tom: b"],
+         [(7, 31, 18), (7, 31, 19)]),
+    ],
+)  # fmt: skip
+def test_dates_of_other_countries_are_read(
+    lines: list[str], shown: list[tuple[int, int, int]]
+) -> None:
+    """Year first, unpadded, digits, spaces and halves of the day of other languages."""
+    drafts = read_chat("\n".join(lines), "chat.txt", SETTINGS).drafts
+
+    assert [draft.text for draft in drafts] == ["a", "b"]
+    days = [at for at in moments(drafts) if isinstance(at, dt.datetime)]
+    assert [(at.month, at.day, at.hour) for at in days] == shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "30/10/2026, 6:04 xx - Tom: b", "30/13/2026, 18:04 - Tom: b", "10/30/2026, 18:04 - Tom: b",
+        "[18:04, 30/10/2026] Tom: b", "[10:30 PM] Tom: b", "30 Oct 18:04 - Tom: b",
+        "Fri 30 October 2026 18:04 - Tom left", "[2026-10-30T18:04:12Z] Tom: b",
+        "99/99/9999, 99:99 - Tom: b", "3\udcff/10/2026, 18:04 - Tom: b",
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_message_is_never_part_of_another(line: str) -> None:
+    """It is listed with its place, and so is what follows it; ``strict`` refuses the chat."""
+    chat = f"29/10/2026, 18:04 - Mum: a\n30/10/2026, 8:04 - Mum: c\n{line}\nand more\n"
+
+    reading = read_chat(f"{chat}30/10/2026, 19:04 - Mum: d", "chat.txt", SETTINGS)
+
+    assert texts(reading) == ["a", "c", "d"]
+    (unread,) = reading.left_out
+    assert (unread.where, bool(unread.problem)) == ("chat.txt:3", True)
+    with pytest.raises(DatasetError, match=r"chat\.txt:3: expected"):
+        read_chat(chat, "chat.txt", dataclasses.replace(SETTINGS, strict=True))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12.5. 14:00 - dentist", "Meet at 10:30 - bring: cake", "[1] see: the list", "18:04 - Tom",
+        "Call 020 7946 0018 - ask for: Ann", "2 - 3: eggs", "- 1/2 cup: sugar", "Room 4 [b]: no",
+    ],
+)  # fmt: skip
+def test_a_line_with_numbers_is_part_of_its_message(line: str) -> None:
+    """A timetable, a list and a number to call are no beginning of a message."""
+    reading = read_chat(f"30/10/2026, 8:04 - Mum: c\n{line}\n", "chat.txt", SETTINGS)
+
+    assert texts(reading) == [f"c\n{line}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("Diese Nachricht wurde gelöscht.", "deleted or unread messages"),
+        ("<Médias omis>", "media without a text"),
+        ("<Без медиафайлов>", "media without a text"),
+        ("Plan.pdf (Datei angehängt)", "media without a text"),
+    ],
+)
+def test_what_the_app_says_in_other_languages_is_no_text(line: str, reason: str) -> None:
+    """Nor is a changed subject with a colon said by anybody."""
+    chat = f"30/10/2026, 8:04 - Mum: {line}\n30/10/2026, 8:05 - Tom hat „A: b“ in „C: d“ geändert\n"
+
+    reading = read_chat(chat, "chat.txt", SETTINGS)
+
+    assert (texts(reading), reasons(reading)) == ([], [reason, "system lines"])
+
+
 def test_an_order_that_was_asked_for_is_kept_to() -> None:
     """A date that is none in it is an error."""
     options = dataclasses.replace(SETTINGS, day_first=True)

@@ -236,6 +236,18 @@ def test_the_newer_of_two_facts_holds(home: FamilyRecall) -> None:
     assert answer.facts["wifi_password"] == "fig"  # noqa: S105 - a story, no secret
 
 
+def test_facts_of_two_keys_are_two_facts(home: FamilyRecall) -> None:
+    """Two numbers of one contact, told in the same words: neither replaces the other."""
+    for doc_id, number in (("a", "+44 7700 900222"), ("b", "+44 7700 900333")):
+        remember(home, f"The mobile phone number of Jonas Brandt is {number}.", doc_id=doc_id,
+                 kind="fact", fact_key=f"jonas_mobile_{doc_id}", fact_value=number)  # fmt: skip
+
+    answer = recall(home, "What is Jonas Brandt's mobile phone number?", "rajesh")
+
+    assert {result.doc_id for result in answer.results} >= {"a", "b"}
+    assert all(result.superseded_by is None for result in answer.results)
+
+
 def test_two_birthdays_are_two_peoples(home: FamilyRecall) -> None:
     """Another value of the same key about another person is no contradiction."""
     for name, value in (("Priya", "3 May"), ("Arjun", "9 June")):
