@@ -145,7 +145,10 @@ def _confidence(ranked: Ranked, chosen: IdArray, *, some_rejected: bool) -> Floa
     unsaid = any(part.status != "ok" for part in parts) if parts else bool(ranked.uncovered)
     if unsaid or some_rejected:
         confidence = np.minimum(confidence, np.float32(DOUBTED))
-    is_anothers = [_whose(ranking, row) is not None for row in chosen.tolist()]
+    owned = [ranking.owned.get(row) for row in chosen.tolist()]
+    is_anothers = np.array([each is not None and each.is_elsewhere for each in owned], np.bool_)
+    if owned and owned[0] is not None and owned[0].telling == "another day's":
+        is_anothers[:] = True  # nothing below it comes near
     return np.where(is_anothers, np.minimum(confidence, ANOTHERS), confidence)
 
 

@@ -158,6 +158,9 @@ def uncovered(
             and not _is_spelt(word.casefold(), told)
             and not _comes_close(context, ranking, rows, token_ids, word, CLOSE)
         ]
+    if first in ranking.owned and ranking.owned[first].telling == "another day's":
+        spans = context.plan.timespan_words
+        words += [context.request.query_text[begin:end] for begin, end in spans]
     untold, known = _owners(context, ranking, first)
     unmentioned = [name for name in _unmentioned(context, ranking, rows) if name not in known]
     if not (untold or unmentioned or words):
@@ -235,6 +238,8 @@ def _owners(
     names = [name for owner in owners for name in names_of(owner.entities) or [_said(words, owner)]]
     if owned.telling == "theirs":
         return (), names
+    if owned.telling == "another day's":
+        return (), ()
     if owned.telling == "open":
         return [_said(words, owner) for owner in owners if not owner.entities], ()
     return names, ()

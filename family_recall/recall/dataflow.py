@@ -75,6 +75,7 @@ class QueryPlan(NamedTuple):
         other_timespan_s: Another interval that may be meant as well.
         timespan_certainty: How surely that was read, in [0, 1].
         timespan_words: Where it was read: (start, end) characters.
+        days_s: The whole days of that time, where its words count from the day of asking: *today*.
         about_time_alone: Whether it asks for nothing besides that time.
         ahead: Whether that time is still to come.
         past_reference: Whether it refers to the past on purpose, which switches recency off.
@@ -104,6 +105,7 @@ class QueryPlan(NamedTuple):
     other_timespan_s: tuple[float, float] | None = None
     timespan_certainty: float = 0.0
     timespan_words: tuple[tuple[int, int], ...] = ()
+    days_s: tuple[float, float] | None = None
     about_time_alone: bool = False
     ahead: bool = False
     past_reference: bool = False
@@ -272,15 +274,26 @@ class Pool(msgspec.Struct, frozen=True):
     graph: GraphRun = NO_GRAPH
 
 
-Telling = Literal["theirs", "open", "absent", "another's"]
-"""Whether a text tells of somebody: surely; perhaps, as by a pronoun; not at all; or of another."""
+Telling = Literal["theirs", "open", "absent", "another's", "another day's"]
+"""Whether a text tells of somebody: surely; perhaps, as by a pronoun; not at all; or of another.
+
+Or of another *today* than is asked about."""
 
 
 class Owned(NamedTuple):
-    """What a candidate tells of those whom the question asks of, and whose it is instead."""
+    """What a candidate tells of those whom the question asks of, and whose it is instead.
+
+    ``is_on_day``: whether it is of the days that *today* or *last week* in the question mean.
+    """
 
     telling: Telling
     whose: str = ""
+    is_on_day: bool = False
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it tells of somebody else, or of another day."""
+        return self.telling in {"another's", "another day's"}
 
 
 class Successor(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ def told(path: Path, text: str, zone: str = "Europe/London", **fields: str) -> A
         move_in(home)
         home.move(timezone=zone)
         remember(home, text, **fields)
-        return recall(home, text, "mia", now=NOW)
+        return recall(home, text.split(maxsplit=2)[-1], "mia", now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +68,49 @@ def test_a_text_that_names_its_day_is_told_as_it_is(path: Path) -> None:
     text = "Piano tuner: Thursday 5 March 2026, 10:00."
 
     assert told(path, text, occurred_at="2026-03-05T10:00").spoken() == text
+
+
+JULY = "2026-07-03T12:00Z"
+TODAY = "2026-11-20T09:00Z"
+
+
+@pytest.mark.parametrize(
+    ("said_at", "text", "question", "answers"),
+    [
+        (JULY, "Nana baked a cherry cake today", "What did Nana bake today?", False),
+        (JULY, "Nana baked a cherry cake last week", "Did Nana bake a cake last week?", False),
+        (JULY, "Next week Nana has the eye clinic", "When is the eye clinic next week?", False),
+        (TODAY, "Nana baked a cherry cake yesterday", "What did Nana bake yesterday?", True),
+        ("2026-11-12", "Next week Nana has the eye clinic", "Is the clinic this week?", True),
+        (JULY, "Nana baked a cherry cake today", "What did Nana bake in July?", True),
+        (JULY, "Nana baked a cherry cake today", "When did Nana bake a cherry cake?", True),
+        (JULY, "From today Leela does the school run", "Who does the school run today?", True),
+        (JULY, "Swimming is on Fridays at five", "Is there swimming today?", True),
+    ],
+)
+def test_the_today_of_another_day_answers_nothing(
+    path: Path, said_at: str, text: str, question: str, answers: bool
+) -> None:
+    """A text of July that says *today* is not of today; what lasts, or is of the day, still is."""
+    with open_home(path, encoder=None, wall=Wall(NOW)) as home:
+        move_in(home)
+        remember(home, text, doc_id="it", occurred_at=said_at)
+        remember(home, "We ate soup", occurred_at="2026-11-02")
+        answer = recall(home, question, "mia", now=NOW)
+
+    assert answer.results[0].doc_id == "it"
+    assert (answer.status != "no_match") == answers
+    assert (answer.spoken() != "") == answers
+    assert any(word in question for word in answer.uncovered) == (not answers)
+
+
+def test_what_is_of_the_day_stands_above_what_only_says_so(path: Path) -> None:
+    """Of two that say *today* the one of today is told."""
+    with open_home(path, encoder=None, wall=Wall(NOW)) as home:
+        move_in(home)
+        remember(home, "Nana baked a cherry cake today", occurred_at=JULY, doc_id="july")
+        remember(home, "Nana baked scones", occurred_at=TODAY, doc_id="it")
+        answer = recall(home, "What did Nana bake today?", "mia", now=NOW)
+
+    assert answer.results[0].doc_id == "it"
+    assert answer.status != "no_match"

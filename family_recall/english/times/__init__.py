@@ -60,7 +60,7 @@ from family_recall.english.tokens import Token, tokens_of
 
 from .calendar import holiday_at
 from .sentence import EMPTY_WORDS, JOINTS, Anchor, stem
-from .tense import counts_from_its_day, is_past_reference
+from .tense import counts_from_its_day, is_past_reference, is_relative
 from .timespan import Mention, Timespan, find_timespan, times_mentioned
 
 __all__ = [
@@ -74,6 +74,7 @@ __all__ = [
     "find_timespan",
     "holiday_at",
     "is_past_reference",
+    "is_relative",
     "stem",
     "times_mentioned",
     "tokens_of",

@@ -7,7 +7,14 @@ from collections.abc import Callable, Container, Sequence
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from family_recall.english.lexicon import DECADES, FROM_ITS_DAY, MONTHS, SEASONS, WEEKDAYS
+from family_recall.english.lexicon import (
+    DECADES,
+    FROM_ITS_DAY,
+    MONTHS,
+    PARTS,
+    SEASONS,
+    WEEKDAYS,
+)
 from family_recall.english.text import lowered, runs_in
 from family_recall.english.tokens import MAX_SCANNED_CHARS, Token
 
@@ -51,6 +58,11 @@ _ING = re.compile(
 _S_FORM = re.compile(r"[a-z]{2,}(?<!s)s")
 _ASKED_FOR = frozenset(("who", "what", "which"))
 _ANY = frozenset("any anything anyone anybody nothing".split())
+_RELATIVE = re.compile(
+    r"(?<!from )(?<!since )(?<!until )(?<!till )(?<!as of )(?<!starting )(?<!start )\b"
+    r"(?:today|tonight|yesterday|tomorrow"
+    rf"|(?:this|last|next)\s+(?:weekend|week|month|{'|'.join(PARTS)}))\b(?!\s+(?:on(?:wards?)?|before|after)\b)"
+)
 _REACH = 12
 _SEASON = "|".join(SEASONS)
 _PAST_REFERENCE = re.compile(
@@ -138,6 +150,17 @@ def counts_from_its_day(text: str) -> bool:
     """
     words = runs_in(lowered(text[:MAX_SCANNED_CHARS]))
     return not (FROM_ITS_DAY.isdisjoint(words) and WEEKDAYS.keys().isdisjoint(words))
+
+
+def is_relative(text: str) -> bool:
+    """Whether a text names a time that is over, or comes, by the day on which it is said alone.
+
+    *From today* goes on.
+
+    >>> [is_relative(text) for text in ("Nana baked today", "last Christmas", "from today on")]
+    [True, False, False]
+    """
+    return _RELATIVE.search(lowered(text[:MAX_SCANNED_CHARS])) is not None
 
 
 def _tense_of_present(tokens: Sequence[Token], at: int, first: int) -> Tense:

@@ -198,6 +198,7 @@ def read(
             other_timespan_s=span.other and _seconds(*span.other),
             timespan_certainty=span.certainty,
             timespan_words=span.matched,
+            days_s=_days(question, span),
             about_time_alone=alone,
             ahead=ahead,
         )
@@ -350,6 +351,18 @@ def _nearer(span: times.Timespan, now: dt.datetime) -> times.Timespan:
     if end - start < dt.timedelta(hours=20):
         return span
     return dataclasses.replace(span, start=start, end=end, certainty=POSSIBLE, other=None)
+
+
+def _days(question: str, span: times.Timespan) -> tuple[float, float] | None:
+    """Return the whole days of *this morning* or *last week*; None of a time by another name."""
+    is_relative = all(times.is_relative(question[first:last]) for first, last in span.matched)
+    if span.start is None or span.end is None or not is_relative:
+        return None
+    last = span.end - dt.timedelta(microseconds=1)
+    first, last = (
+        day.replace(hour=0, minute=0, second=0, microsecond=0) for day in (span.start, last)
+    )
+    return _seconds(first, last + dt.timedelta(days=1))
 
 
 def _seconds(start: dt.datetime | None, end: dt.datetime | None) -> tuple[float, float]:

@@ -105,7 +105,7 @@ def of_theirs(context: QueryContext, ranking: Ranking, later: Sequence[int]) -> 
     if first not in owned:
         return []
     if owned[first].telling != "theirs":
-        return [row for row in readable if owned[row].telling != "another's"]
+        return [row for row in readable if not owned[row].is_elsewhere]
     return [row for row in readable if owned[row].telling == "theirs"]
 
 

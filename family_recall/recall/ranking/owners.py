@@ -3,7 +3,8 @@
 *Dad's blood group is A positive* has all the words of *What is Mum's blood group?* but one, and no
 score of words or vectors tells them apart. So of the best candidates it is read whether they tell
 of the one who is asked about: by name, by kin word as its author means it, or in the first person
-of that author. One that tells of somebody else loses most of its score, and never answers surely.
+of that author. One that tells of somebody else loses most of its score, and never answers. So does
+one that says *today* of another day, where the question asks of *today*.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from family_recall.english.owners import (
     told_of,
 )
 from family_recall.english.text import STOP_WORDS, Words, normalise
+from family_recall.english.times import is_relative
 from family_recall.recall.dataflow import Owned, QueryContext, Ranking, Telling
 from family_recall.recall.question.entities import Mention
 from family_recall.recall.question.relatives import Kinship, is_same
@@ -35,7 +37,9 @@ from family_recall.recall.ranking.features import INDEX
 from family_recall.recall.ranking.ranker import rescored
 from family_recall.recall.runner import Runner
 from family_recall.store.graph import Entity
+from family_recall.store.memory_queries import Statement
 from family_recall.store.words import split
+from family_recall.types import IdArray
 
 FIRST, MOST = 3, 12
 """Candidates that are read: the first few, and more of them if one tells of somebody else."""
@@ -43,6 +47,8 @@ KEPT: Final = 0.25
 """Share of its score that is left to what tells of somebody else …"""
 AS_NEAR: Final = 0.5
 """… where another candidate has this share of it: nothing unlike it stands above the closest."""
+AS_NEAR_ON_DAY: Final = 0.7
+"""The same of another day, where the other candidate is of the day that is asked about."""
 _CHARS = 400
 """Characters of a text that are read: a longer one tells of several people."""
 _ALIKE = 0.7
@@ -50,22 +56,28 @@ _ALIKE = 0.7
 
 
 def set_others_back(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
-    """Withhold score from the candidates that tell of somebody else than is asked about."""
-    n = min(len(ranking), MOST)
-    if not context.plan.owners or not n or not run.can_start("owners", n):
+    """Withhold score from what tells of somebody else than is asked about, or of another day."""
+    n, plan = min(len(ranking), MOST), context.plan
+    is_asked = bool(plan.owners) or (plan.days_s is not None and not plan.about_time_alone)
+    if not is_asked or not n or not run.can_start("owners", n):
         return ranking
 
     def read() -> Ranking:
         rows = ranking.order[:n].tolist()
         owned = read_owners(context, ranking, rows[:FIRST])
-        if all(each.telling != "another's" for each in owned.values()):
+        if not any(each.is_elsewhere for each in owned.values()):
             return replace(ranking, owned=owned)
         owned |= read_owners(context, ranking, rows[FIRST:])
         best = np.array(list(owned), np.int64)
-        is_anothers = np.array([each.telling == "another's" for each in owned.values()])
+        is_anothers = np.array([each.is_elsewhere for each in owned.values()])
         score = np.maximum(ranking.score[best], 0.0)
         near = score[~is_anothers].max(initial=0.0)
-        is_set_back = is_anothers & (near >= AS_NEAR * score)
+        on_day = np.array([each.is_on_day for each in owned.values()])
+        near_on_day = score[~is_anothers & on_day].max(initial=0.0)
+        is_days = np.array([each.telling == "another day's" for each in owned.values()])
+        is_set_back = is_anothers & np.where(
+            is_days, near_on_day >= AS_NEAR_ON_DAY * score, near >= AS_NEAR * score
+        )
         if not is_set_back.any():
             return replace(ranking, owned=owned)
         features = ranking.features.copy()
@@ -78,10 +90,13 @@ def set_others_back(run: Runner, context: QueryContext, ranking: Ranking) -> Ran
 
 
 def read_owners(context: QueryContext, ranking: Ranking, rows: Sequence[int]) -> dict[int, Owned]:
-    """Return what some rows tell of those whom the question asks of."""
+    """Return what some rows tell of those whom the question asks of, and of its day."""
     scope, snapshot = context.scope, context.snapshot
     ids, authors = ranking.rows.ids[list(rows)], ranking.rows.authors
     statements = snapshot.statements(ids, scope)
+    days = _days_told(context, ids, statements)
+    if not context.plan.owners:
+        return {row: days[memory] for row, memory in zip(rows, ids.tolist(), strict=True)}
     texts = {
         row: Words.of(statements[memory].text[:_CHARS])
         for row, memory in zip(rows, ids.tolist(), strict=True)
@@ -101,7 +116,7 @@ def read_owners(context: QueryContext, ranking: Ranking, rows: Sequence[int]) ->
     for alias, entity in snapshot.entities([a for pair in aliases.values() for a in pair], scope):
         named.setdefault(alias, []).append(entity)
     asked, kinship = _Asked.of(context), Kinship(scope, snapshot)
-    return {
+    owned = {
         row: _Reading(
             words,
             known,
@@ -112,6 +127,31 @@ def read_owners(context: QueryContext, ranking: Ranking, rows: Sequence[int]) ->
         ).told(asked)
         for row, words in texts.items()
     }
+    for row, memory in zip(rows, ids.tolist(), strict=True):
+        if row in owned and days:
+            other = days[memory].telling == "another day's"
+            owned[row] = (
+                days[memory] if other else owned[row]._replace(is_on_day=days[memory].is_on_day)
+            )
+    return owned
+
+
+def _days_told(
+    context: QueryContext, ids: IdArray, statements: Mapping[int, Statement]
+) -> dict[int, Owned]:
+    """Return which memories are of the days asked about, and which say *today* of other days."""
+    if context.plan.days_s is None:
+        return {}
+    start, end = context.plan.days_s
+    times = context.snapshot.mentioned_times(ids, context.scope)
+    inside = set(times.ids[(times.start_s < end) & (times.end_s > start)].tolist())
+    told = dict.fromkeys(ids.tolist(), Owned("open"))
+    for memory, statement in statements.items():
+        if memory in inside or start <= statement.said_s < end:
+            told[memory] = Owned("open", is_on_day=True)
+        elif len(statement.text) <= _CHARS and is_relative(statement.text):
+            told[memory] = Owned("another day's")
+    return told
 
 
 class _Asked(NamedTuple):
