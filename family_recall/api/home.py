@@ -478,8 +478,9 @@ class FamilyRecall:
     def opening(self, ctx: RecallContext | None = None, **fields: Unpack[ContextFields]) -> Answer:
         """Return memories to begin a conversation with, before anything is asked.
 
-        Recent sessions come first, then facts and milestones; ``answer.briefing()`` writes the
-        block for a language model. Source: hybrid retrieval, "recent conversations and key facts".
+        What is still to come today and tomorrow comes first, then recent sessions, facts and
+        milestones; ``answer.briefing()`` writes the block for a language model. Source: hybrid
+        retrieval, "recent conversations and key facts".
 
         Raises:
             As :meth:`recall`.

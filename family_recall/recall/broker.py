@@ -136,12 +136,21 @@ class Broker:
         wall_s: float,
         asked_at_s: float | None = None,
     ) -> Answer:
-        """Return what a conversation begins with: recent sessions, and what lasts."""
+        """Return what a conversation begins with: what is ahead, recent sessions, what lasts."""
+        today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        days_s = (today.timestamp(), (today + dt.timedelta(days=2)).timestamp())
         with self._started(request, asked_at_s) as run:
             context = as_opening(run, understand(run, self.store, now, wall_s), self.store.zone)
-            pool = reciprocal_rank_fusion(searching.opening_runs(context), rrf_k=OPENING.rrf_k)
+            runs = searching.opening_runs(context, days_s)
+            pool = reciprocal_rank_fusion(runs, rrf_k=OPENING.rrf_k)
             ranking = diversify(run, context, score(run, context, pool))
-            ranking = recent_first(ranking, run.request.ctx.top_k)
+            no_moments: dict[int, float] = {}
+            ahead = run.look_up(
+                "times",
+                lambda: searching.moments_ahead(context, ranking.rows, days_s),
+                no_moments,
+            )
+            ranking = recent_first(ranking, run.request.ctx.top_k, ahead)
             # Nothing was asked, so nothing can be the wrong answer.
             ranked = Ranked(context, pool, ranking, calibration.certain(1.0))
             return make_answer(ranked, now, run.trace)

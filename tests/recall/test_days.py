@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from family_recall import Answer
-from tests.conftest import Wall, move_in, open_home, recall, remember
+from tests.conftest import Wall, found, move_in, open_home, recall, remember
 
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
 
@@ -114,3 +114,27 @@ def test_what_is_of_the_day_stands_above_what_only_says_so(path: Path) -> None:
 
     assert answer.results[0].doc_id == "it"
     assert answer.status != "no_match"
+
+
+def test_a_conversation_opens_with_today_and_tomorrow(path: Path) -> None:
+    """What is still to come of both days, the first first; then what was said, newest first."""
+    stored = (
+        ("over", "2026-11-20T08:00", "The bin lorry came at eight"),
+        ("talk", "2026-11-20T11:00", "The bus was late again"),
+        ("tonight", "2026-11-20T19:30", "Choir: 19:30"),
+        ("tomorrow", "2026-11-17", "Nana lands on Saturday at 7:40 am"),
+        ("inset", "2026-11-20T10:00", "Tomorrow evening the neighbours come"),
+        ("later", "2026-11-19", "The dentist is on 3 December"),
+        ("old", "2026-03-12", "Tomorrow we buy a fridge"),
+    )
+    with open_home(path, encoder=None, wall=Wall(NOW)) as home:
+        move_in(home)
+        for doc_id, occurred_at, text in stored:
+            remember(home, text, doc_id=doc_id, occurred_at=occurred_at)
+        opening = home.opening(person_id="mia", now=NOW, mmr_lambda=1.0)
+        few = home.opening(person_id="mia", now=NOW, top_k=4, mmr_lambda=1.0)
+
+    assert found(opening)[:3] == ["tonight", "tomorrow", "inset"]
+    assert found(opening)[3:5] == ["talk", "over"]
+    assert found(few)[:3] == ["tonight", "tomorrow", "talk"]
+    assert '"Choir: 19:30" (2026-11-20)' in opening.briefing()

@@ -275,19 +275,24 @@ def normalised(score: FloatArray) -> FloatArray:
     return ((score - low) / (high - low)).astype(np.float32)
 
 
-def recent_first(ranking: Ranking, top_k: int) -> Ranking:
+def recent_first(ranking: Ranking, top_k: int, ahead: Mapping[int, float]) -> Ranking:
     """Choose the best conversations and key facts in equal parts; each part newest first.
 
     Conversations come first. Where there are too few of one part, the other has more; what has no
-    moment counts as the oldest. Ties are in the order of the ranking.
+    moment counts as the oldest. Ties are in the order of the ranking. Before them all stands what
+    is ``ahead``, by row with its moment, the first to come first; it takes half of the places.
     """
-    lasts = np.isin(np.array(ranking.rows.kinds, dtype=str), LASTING)[ranking.order]
-    said, facts = ranking.order[~lasts], ranking.order[lasts]
+    soon = sorted((row for row in ranking.order.tolist() if row in ahead), key=ahead.__getitem__)
+    soon = soon[: top_k // 2]
+    top_k -= len(soon)
+    order = ranking.order[~np.isin(ranking.order, soon)]
+    lasts = np.isin(np.array(ranking.rows.kinds, dtype=str), LASTING)[order]
+    said, facts = order[~lasts], order[lasts]
     n_facts = min(len(facts), max(top_k // 2, top_k - len(said)))
     n_said = min(len(said), top_k - n_facts)
     parts = [
         part[np.argsort(-np.nan_to_num(ranking.rows.occurred_s[part], nan=-np.inf), kind="stable")]
         for part in (said[:n_said], facts[:n_facts])
     ]
-    order = np.concatenate([*parts, said[n_said:], facts[n_facts:]])
+    order = np.concatenate([soon, *parts, said[n_said:], facts[n_facts:]]).astype(np.int64)
     return replace(ranking, order=order)

@@ -17,6 +17,7 @@ from family_recall.recall.dataflow import QueryContext, Run
 from family_recall.recall.question.planner import POSSIBLE
 from family_recall.recall.runner import Runner
 from family_recall.recall.understanding import encode, is_encoded_at_once
+from family_recall.store.memory_queries import Rows
 from family_recall.store.timeline_queries import OWN
 from family_recall.threads import Workers
 
@@ -297,12 +298,37 @@ def evidence_of_relations(context: QueryContext) -> Run:
     return Run("relation", ids, np.array([confidence for _, confidence in sure], np.float32))
 
 
-def opening_runs(context: QueryContext) -> list[Run]:
-    """Return the newest memories, and the newest facts, profiles and milestones."""
-    k = context.pool_size(context.config.candidate_pool)
-    newest = context.snapshot.newest(context.scope, k)
-    lasting = context.snapshot.newest(context.scope, k, lasting=True)
-    return [Run("newest", newest.ids, newest.scores), Run("lasting", lasting.ids, lasting.scores)]
+def opening_runs(context: QueryContext, days_s: tuple[float, float]) -> list[Run]:
+    """Return the newest memories, the newest that last, and what lies in some days to come."""
+    k, snapshot = context.pool_size(context.config.candidate_pool), context.snapshot
+    newest = snapshot.newest(context.scope, k)
+    lasting = snapshot.newest(context.scope, k, lasting=True)
+    soon = snapshot.lying_in(days_s, context.scope, k)
+    return [
+        Run("newest", newest.ids, newest.scores),
+        Run("lasting", lasting.ids, lasting.scores),
+        Run("timeline", soon, np.ones(len(soon), np.float32)),
+    ]
+
+
+def moments_ahead(
+    context: QueryContext, rows: Rows, days_s: tuple[float, float]
+) -> dict[int, float]:
+    """Return the rows that are still to come in some days, each with its moment.
+
+    That at which it occurs, or the first that it mentions; what occurred earlier today has been.
+    """
+    start, end = days_s
+    times = context.snapshot.mentioned_times(rows.ids, context.scope)
+    inside = np.minimum(times.end_s, end) - np.maximum(times.start_s, start)
+    mentioned = (inside >= 0.5 * (times.end_s - times.start_s)) & (times.end_s > context.now_s)
+    at = np.searchsorted(rows.ids, times.ids[mentioned])
+    moments = np.full(len(rows), np.inf)
+    np.minimum.at(moments, at, np.maximum(times.start_s[mentioned], start))
+    occurs = (rows.occurred_s >= context.now_s) & (rows.occurred_s < end)
+    moments[occurs] = rows.occurred_s[occurs]
+    ahead = np.flatnonzero(np.isfinite(moments))
+    return dict(zip(ahead.tolist(), moments[ahead].tolist(), strict=True))
 
 
 def _matches(context: QueryContext) -> int:
