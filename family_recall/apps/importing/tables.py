@@ -177,12 +177,13 @@ def _drafts(
         if not row["text"]:
             yield LeftOut(where, NO_TEXT)
             continue
-        own_id = row.get(ID, "")
+        author = row.get("author", "")
+        key = row.get(ID) or keys.key(*(f"{f}={c}" for f, c in sorted(row.items())))
         fields: dict[str, object] = {}
         for field, cell in row.items():
             moment = row_moments.get(field)
             if isinstance(moment, LeftOut):
-                yield dataclasses.replace(moment, key=own_id)
+                yield dataclasses.replace(moment, key=key)
             elif moment is not None and not is_plausible(moment):
                 yield LeftOut(where, NO_DATE)
             elif moment is not None:
@@ -191,9 +192,7 @@ def _drafts(
                 try:
                     fields[field] = parse_cell(field, cell, where)
                 except DatasetError as error:
-                    yield LeftOut.because(error, where.rpartition(":")[0], NO_CELL, own_id)
-        author = row.get("author", "")
-        key = own_id or keys.key(*(f"{f}={c}" for f, c in sorted(row.items())))
+                    yield LeftOut.because(error, where.rpartition(":")[0], NO_CELL, key)
         yield Draft(key, where, row["text"], (author,) if author else (), fields)
 
 

@@ -85,7 +85,7 @@ def test_html_alone_is_read_as_words(tmp_path: Path) -> None:
     both = message(
         "--B\nContent-Type: text/html\n\n<p>No</p>\n--B\nContent-Type: text/plain\n\nYes\n--B\n"
         "Content-Type: text/plain\nContent-Disposition: attachment\n\nNo\n--B--",
-        "Content-Type: multipart/mixed; boundary=B",
+        "Content-Type: multipart/alternative; boundary=B",
     )
 
     assert texts(read(tmp_path, html, both)) == ["Code X7\n\na b", "Yes"]
@@ -125,6 +125,112 @@ def test_an_unknown_charset_loses_no_message(tmp_path: Path) -> None:
     assert texts(reading) == ["Hi"]
     (tmp_path / "b.mbox").write_bytes("From Zoë\nSubject: =?utµ?q?x?=\n\nHi\n".encode())
     assert texts(read_mailbox(tmp_path / "b.mbox", SETTINGS)) == ["Hi"]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "X-Gmail-Labels: =?UTF-8?Q?Corbeille,Lus?=", "X-Gmail-Labels: Papierkorb,Ungelesen",
+        "X-Gmail-Labels: " + "Label,\n " * 300 + "Lixeira", "X-GM-LABELS: \\Inbox,\\Trash",
+        "X-Gmail-Labels: =?UTF-8?B?8J+SqQ==?=,=?UTF-8?B?44K044Of566x?=", "X-Status: AD",
+        "X-Mozilla-Status: 0009", "X-Mozilla-Status2: 00200000",
+    ],
+)  # fmt: skip
+def test_trash_and_spam_are_left_out_in_every_language(tmp_path: Path, header: str) -> None:
+    """By label, or by the mark of what is deleted and still in the file."""
+    reading = read(
+        tmp_path, message("The code is 1111", header), message("Hi", "X-Gmail-Labels: Bin B")
+    )
+
+    assert texts(reading) == ["Hi"]
+    assert reasons(reading) == ["messages in spam or trash"]
+
+
+@pytest.mark.parametrize("name", ["Corbeille.mbox", "Gelöschte Elemente.mbox/mbox", "Junk"])
+def test_a_folder_for_trash_is_left_out(tmp_path: Path, name: str) -> None:
+    """By the name of its file, or of the folder that a Mac exports."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("From x Thu Jan  1 00:00:00 2026\nFrom: Tom <t@x>\n\nHi\n", "utf-8")
+
+    assert reasons(read_mailbox(path, SETTINGS)) == ["messages in spam or trash"]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "problem"),
+    [
+        ("caf\udce9", ["Content-Type: text/plain"], "expected the character set 'ascii'"),
+        ("caf\udce9", ["Content-Type: text/plain; charset=klingon"], "character set 'klingon'"),
+        ("R3I=!", ["Content-Transfer-Encoding: base64"], "known encoding, kept to, got 'base64'"),
+        ("%&/", ["Content-Transfer-Encoding: x-own"], "known encoding, kept to, got 'x-own'"),
+        ("Hi", ["Content-Type: multipart/mixed"], "expected the parts of multipart/mixed"),
+        ("Hi", ["Subject: =?klingon?q?x?="], "expected the header Subject in a known character"),
+        ("Hi", ["Subject: caf\udce9"], "expected the header Subject in a known character"),
+        ("Hi", ["Date: Mon, 28 Sep 2026 10:00:00"], "expected a time zone such as +0100"),
+        ("Hi", ["Date: Mon, 28 Sep 2026 10:00:00 XYZ"], "expected a time zone such as +0100"),
+        ("Hi", ["Date: gestern"], "expected a date such as Fri, 30 Oct 2026"),
+    ],
+)
+def test_what_is_not_understood_of_a_message_is_listed(
+    tmp_path: Path, body: str, headers: list[str], problem: str
+) -> None:
+    """Nothing is taken for UTF-8, for text or for local time; the others are read."""
+    path = tmp_path / "m.mbox"
+    text = "".join(
+        f"From x Thu Jan  1 00:00:00 2026\n{m}\n\n"
+        for m in (message(body, *headers, "Message-ID: <1@x>"), message("Bye"))
+    )
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+    reading = read_mailbox(path, SETTINGS)
+
+    assert texts(reading) == (["Hi"] if body == "Hi" and "mixed" not in headers[0] else []) + [
+        "Bye"
+    ]
+    (unread,) = (item for item in reading.left_out if item.problem)
+    assert problem in unread.problem
+    assert all(
+        "occurred_at" not in draft.fields and "title" not in draft.fields
+        for draft in reading.drafts[:-1]
+    ) or headers[0].startswith("Subject")
+
+
+def test_every_part_of_a_message_is_read_or_listed(tmp_path: Path) -> None:
+    """Texts one after the other; what is attached, quoted or encrypted is counted."""
+    mixed = message(
+        "--B\nContent-Type: text/plain\n\nOne\n> quoted\n--B\nContent-Type: image/png\n\nx\n"
+        "--B\nContent-Type: text/plain; charset=gb2312\nContent-Transfer-Encoding: base64\n\n"
+        "1tDOxA==\n--B\nContent-Type: message/rfc822\n\nFrom: Eve <e@x>\n\nNot mine\n--B--",
+        "Content-Type: multipart/mixed; boundary=B",
+    )
+    secret = message("-----BEGIN PGP MESSAGE-----\nabc")
+
+    reading = read(tmp_path, mixed, secret)
+
+    assert texts(reading) == ["One\n\n中文"]
+    assert [(item.reason, item.n) for item in reading.left_out] == [
+        ("attachments of messages", 1),
+        ("attachments of messages", 1),
+        ("quoted lines and signatures of messages", 1),
+        ("encrypted messages", 1),
+        ("messages without a text", 1),
+    ]
+
+
+def test_a_line_that_begins_with_from_is_no_message(tmp_path: Path) -> None:
+    """Unless headers follow: in the middle of a text it stays there."""
+    reading = read(tmp_path, message("Go left.\n\nFrom here it is far\nBye"), message("Hi"))
+
+    assert texts(reading) == ["Go left.\n\nFrom here it is far\nBye", "Hi"]
+
+
+def test_one_id_of_two_messages_is_two(tmp_path: Path) -> None:
+    """Their keys differ; the same message again is left out."""
+    one, two = message("One", "Message-ID: <1@x>"), message("Two", "Message-ID: <1@x>")
+
+    reading = read(tmp_path, one, two)
+
+    assert len({draft.key for draft in reading.drafts}) == 2
 
 
 def test_what_is_no_mailbox_is_an_error(tmp_path: Path) -> None:
