@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import math
 import re
+import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from family_recall.apps.importing.calendar_lines import NOT_UNDERSTOOD, Component, components
+from family_recall.apps.importing.calendar_words import (
+    EVERY,
+    MAX_A_DAY,
+    PARTS_OF_A_DAY,
+    day_in_words,
+    days_in_words,
+    is_timed,
+    local,
+    rule_in_words,
+    when_in_words,
+)
 from family_recall.apps.importing.dates import is_plausible
 from family_recall.apps.importing.drafts import (
     Draft,
@@ -20,12 +35,9 @@ from family_recall.apps.importing.drafts import (
     library,
     visible,
 )
-from family_recall.apps.importing.limits import RAISE, Budget, Limits, OutOfTime
+from family_recall.apps.importing.limits import Budget, OutOfTime
 from family_recall.errors import DatasetError
 from family_recall.types.fields import MAX_TEXT_CHARS
-
-if TYPE_CHECKING:
-    import icalendar
 
 SHOWN_BEFORE, SHOWN_AFTER = dt.timedelta(days=30), dt.timedelta(days=92)
 """The window around now in which occurrences of a repeated event are stored."""
@@ -40,44 +52,71 @@ RULE_SECONDS, RULES_SHARE = 0.5, 0.75
 """The processor time for following the rule of one event; and for all, as a share of the file's."""
 
 NOT_FOLLOWED = "repetitions of events whose rule cannot be followed, or not in time"
-MAX_A_DAY = 24
-"""The most times in a day that a rule may have to be followed."""
 
 CANCELLED, NO_TITLE, NO_DATE = "cancelled events", "events without a title", "events without a date"
-_EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
-_DAYS = dict(
-    zip("MO TU WE TH FR SA SU".split(), "Mon Tues Wednes Thurs Fri Satur Sun".split(), strict=True)
+OLDER, UNREADABLE = "older versions of events", "events that are not understood"
+UNKNOWN_ZONE = "times in an unknown zone, taken as local"
+BAD_ZONE = "time zones that are not understood"
+
+_SEVERAL = frozenset("RRULE RDATE EXDATE CATEGORIES".split())
+_KEPT = _SEVERAL | set(
+    "UID SUMMARY DTSTART DTEND DURATION RECURRENCE-ID STATUS SEQUENCE LOCATION DESCRIPTION "
+    "URL".split()
 )
-_ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last"}
-_PUT_INTO_WORDS = {"FREQ", "INTERVAL", "BYDAY", "UNTIL", "COUNT", "WKST", "BYMONTH", "BYMONTHDAY"}
-_PARTS_OF_A_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
-_UID_CHARS = 60
-_STRUCTURE = re.compile(r"(UID|BEGIN|END|RRULE)[ \t]*(?:;[^:]*)?:(.*)", re.IGNORECASE)
+_BOOKKEEPING = frozenset("DTSTAMP CREATED LAST-MODIFIED TRANSP".split())
+_PLACING = {"DTSTART", "RECURRENCE-ID"}
 _YEARLY = re.compile(
-    r"(?!.*BY(?:HOUR|MINUTE|SECOND|YEARDAY|WEEKNO)|.*INTERVAL=-?0)(?:.*;)?FREQ=YEARLY(?:;.*)?",
+    r"RRULE.*:(?!.*BY(?:HOUR|MINUTE|SECOND|YEARDAY|WEEKNO)|.*INTERVAL=-?0)"
+    r"(?:.*;)?FREQ=YEARLY(?:;.*)?",
     re.IGNORECASE,
 )
-_MUST_READ = {"DTSTART", "DTEND", "DURATION", "RRULE", "RDATE", "EXDATE", "RECURRENCE-ID", None}
+_DAY = dt.timedelta(days=1)
+_ZONES = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """An event, its place, and what else is to be told of its time."""
+
+    parsed: Any
+    where: str
+    is_cancelled: bool
+    calendar_zone: str
+    note: str
+
+    @property
+    def original(self) -> dt.date | None:
+        """When a changed occurrence was to be."""
+        return _date(self.parsed, "RECURRENCE-ID")
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether it is not when it was to be."""
+        return self.original not in {None, _date(self.parsed, "DTSTART")}
+
+    @property
+    def changes_all_later(self) -> bool:
+        """Whether it is changed with all later ones."""
+        params = getattr(self.parsed.get("RECURRENCE-ID"), "params", {})
+        return bool(params.get("RANGE") == "THISANDFUTURE")
 
 
 def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     """Read an iCalendar file (RFC 5545).
 
-    An event's key is its UID; an occurrence's has its moment, too. Cancelled events are left out.
+    An event's key is its UID; an occurrence's has its moment, too. Of a repeated event, a day that
+    was taken out is a draft as well. What is not understood is left out, and the rest is read.
     Texts name day and hour in the household's zone, which floating times are in. Past occurrences
     before the window stay.
     """
-    lines = _lines_of_uids(text, name, settings.limits)
-    by_uid = defaultdict[str, list["icalendar.Component"]](list)
-    zones: list[Any] = []
-    for calendar in _calendars(text, name):
-        cancels = str(calendar.get("METHOD", "")).upper() == "CANCEL"
-        zones += calendar.walk("VTIMEZONE")
-        for event in calendar.walk("VEVENT"):
-            if cancels:
-                event["STATUS"] = "CANCELLED"
-            content = digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))
-            by_uid[_words(event, "UID") or content].append(event)
+    settings.limits.check_lines(text, name, folds=True)
+    if not re.search(r"^\s*BEGIN\s*:\s*V(?:CALENDAR|EVENT)", text, re.MULTILINE | re.IGNORECASE):
+        found = repr(text.strip()[:40]) if text.strip() else "the end of the file"
+        raise DatasetError(
+            f"{name}:1: expected BEGIN:VCALENDAR of an iCalendar file, got {found}; export it again"
+        )
+    left_out: list[LeftOut] = []
+    by_uid, zones = _events(components(text, name, settings.limits), name, left_out)
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition("@")
@@ -86,245 +125,340 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     budget = Budget(settings.limits.seconds_for(len(text)) * RULES_SHARE)
 
     def items() -> Iterator[Draft | LeftOut]:
+        yield from left_out
         for uid, events in by_uid.items():
-            where = f"{name}:{lines.get(uid[:_UID_CHARS], 1)}"
-            if any("RRULE" in event or "RDATE" in event for event in events):
-                yield from _repeated(uid, events, zones, where, settings, budget)
+            newest: dict[str, _Event] = {}
+            for event in sorted(events, key=_sequence):
+                key = _key(uid, event.parsed)
+                if key in newest:
+                    yield LeftOut(newest[key].where, OLDER)
+                newest[key] = event
+            if uid in newest and {"RRULE", "RDATE"} & set(newest[uid].parsed):
+                yield from _repeated(uid, newest, zones, settings, budget)
             else:
-                yield from _single(uid, events, where, settings.zone)
+                yield from (_draft(key, event, settings.zone) for key, event in newest.items())
 
     return Reading.of(items(), settings, keeps)
 
 
-def _lines_of_uids(text: str, name: str, limits: Limits) -> dict[str, int]:
-    """Return the line number by the beginning of a UID; raise for what must not be parsed.
-
-    A zone whose rule has more than some changes a year takes as long as these are many.
-    """
-    limits.check_lines(text, name, folds=True)
-    lines: dict[str, int] = {}
-    depth = 0
-    is_zone = False
-    for line_no, line in enumerate(text.split("\n"), 1):
-        match = _STRUCTURE.match(line)
-        if match is None:
-            continue
-        kind, value = match[1].upper(), match[2].strip()
-        if kind == "UID":
-            lines.setdefault(value[:_UID_CHARS], line_no)
-        elif kind == "RRULE" and is_zone and not _YEARLY.fullmatch(value):
-            raise DatasetError(
-                f"{name}:{line_no}: expected a time zone that changes once a year, got "
-                f"{value[:60]!r}; correct the line"
-            )
-        elif kind in {"BEGIN", "END"}:
-            depth += 1 if kind == "BEGIN" else -1
-            if value.upper() == "VTIMEZONE":
-                is_zone = kind == "BEGIN"
-        if depth > limits.depth:
-            raise DatasetError(
-                f"{name}:{line_no}: expected at most {limits.depth:,.0f} components in each other, "
-                f"got more; correct the file, or {RAISE}"
-            )
-    return lines
+def _events(
+    parts: Iterable[Component | LeftOut], name: str, left_out: list[LeftOut]
+) -> tuple[dict[str, list[_Event]], list[Any]]:
+    """Return the events by UID, and the time zones; add what is not read to ``left_out``."""
+    by_uid = defaultdict[str, list[_Event]](list)
+    zones: list[Any] = []
+    parts = list(parts)
+    left_out += (part for part in parts if isinstance(part, LeftOut))
+    read = [part for part in parts if isinstance(part, Component)]
+    known = library("icalendar.timezone").tzp
+    with _ZONES:
+        known.use(known.name)  # It keeps the zones of the files that it read before.
+        # An event may come before its zone.
+        for part in sorted(read, key=lambda part: part.kind != "VTIMEZONE"):
+            if part.kind == "VTIMEZONE":
+                left_out += _read_zone(part, name, zones)
+            elif part.kind == "VEVENT":
+                left_out += _read_event(part, name, by_uid)
+            else:
+                left_out.append(LeftOut(f"{name}:{part.line_no}", f"{part.kind} components"))
+    return by_uid, zones
 
 
-def _calendars(text: str, name: str) -> Sequence[icalendar.Component]:
-    parser = library("icalendar")
+def _parsed(component: Component) -> Any:
+    """Parse a component alone, so that no other one is lost with it."""
+    lines = "\r\n".join(line for _, line in component.all_lines)
+    return library("icalendar").Component.from_ical(f"{lines}\r\n")
+
+
+def _read_zone(component: Component, name: str, zones: list[Any]) -> Iterator[LeftOut]:
+    """Add a time zone. One that changes more than once a year takes as long as the changes are."""
+    for line_no, line in component.lines:
+        if line[:5].upper() == "RRULE" and not _YEARLY.fullmatch(line):
+            problem = f"expected a time zone that changes once a year, got {line[:60]!r}"
+            yield LeftOut(f"{name}:{line_no}", BAD_ZONE, f"{problem}; correct the line")
+            return
     try:
-        calendars: Sequence[icalendar.Component] = parser.Calendar.from_ical(text, multiple=True)
+        zones.append(_parsed(component))
     except Exception as error:  # noqa: BLE001 -- a parser of foreign files raises many kinds
-        raise DatasetError(_broken(text, name, str(error))) from None
-    n_begun = len(re.findall(r"^BEGIN:VCALENDAR[ \t]*$", text, re.MULTILINE | re.IGNORECASE))
-    if not calendars or len(calendars) != n_begun or any(c.name != "VCALENDAR" for c in calendars):
-        n_lines = text.rstrip("\n").count("\n") + 1
-        raise DatasetError(
-            f"{name}:{n_lines}: expected BEGIN:VCALENDAR … END:VCALENDAR, got the end of the file; "
-            "export it again"
+        problem = f"expected a time zone, got {error!s:.120}; export it again"
+        yield LeftOut(f"{name}:{component.line_no}", BAD_ZONE, problem)
+
+
+def _read_event(
+    component: Component, name: str, by_uid: Mapping[str, list[_Event]]
+) -> Iterator[LeftOut]:
+    """Add an event to those of its UID; yield what of it is not understood, or not kept."""
+    where = f"{name}:{component.line_no}"
+    try:
+        event = _parsed(component)
+    except Exception as error:  # noqa: BLE001 -- see _read_zone
+        problem = f"expected an event, got {error!s:.120}; export it again"
+        yield LeftOut(where, UNREADABLE, problem)
+        return
+    uid = _words(event, "UID")
+    for line_no, line in component.lines:
+        field = re.split("[:;]", line, maxsplit=1)[0].strip().upper()
+        if field in event and field not in _KEPT | _BOOKKEEPING:
+            label = "X-" if field.startswith("X-") else field
+            yield LeftOut(f"{name}:{line_no}", f"{label} properties of events")
+    is_repeated = "RRULE" in event
+    problems = list(_problems(event, component.of_calendar("CALSCALE")))
+    for field, reason, problem in problems:
+        place = f"{name}:{component.line_of(field, problem)}"
+        yield LeftOut(place, reason, f"{problem}; correct it", uid)
+    start = _date(event, "DTSTART")
+    if UNREADABLE in {reason for _, reason, _ in problems}:
+        return
+    if start is None or not is_plausible(start):
+        yield LeftOut(where, NO_DATE)
+        return
+    zone = _unknown_zone(event, "DTSTART")
+    note = f"in the unknown time zone {zone}" if zone else ""
+    if is_repeated and "RRULE" not in event:
+        note = f"repeatedly, {note}".rstrip(", ")
+    cancels = {_words(event, "STATUS").upper(), component.of_calendar("METHOD").upper()}
+    by_uid[uid or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))].append(
+        _Event(
+            event,
+            where,
+            bool(cancels & {"CANCELLED", "CANCEL"}),
+            component.of_calendar("X-WR-TIMEZONE"),
+            note,
         )
-    for calendar in calendars:
-        for event in calendar.walk("VEVENT"):
-            for field, message in event.errors:
-                if field in _MUST_READ:
-                    raise DatasetError(_broken(text, name, message, field or ""))
-    return calendars
+    )
 
 
-def _single(
-    uid: str, events: Sequence[icalendar.Component], where: str, zone: dt.tzinfo
-) -> Iterator[Draft | LeftOut]:
-    """Yield the newest version of an event, and moved occurrences without their series."""
-    newest = {_key(uid, event): event for event in sorted(events, key=_sequence)}
-    for key, event in newest.items():
-        yield _draft(key, event, where, zone)
+def _problems(event: Any, scale: str) -> Iterator[tuple[str | None, str, str]]:
+    """Take what is not understood out of an event; yield its property, kind and problem."""
+    if scale.upper() not in {"", "GREGORIAN"}:
+        yield "DTSTART", UNREADABLE, f"expected CALSCALE:GREGORIAN, got {scale[:40]}"
+    for field, message in event.errors:
+        reason = UNREADABLE if field in _PLACING else NOT_UNDERSTOOD
+        yield (
+            field,
+            reason,
+            " ".join(f"expected iCalendar, got {field or ''} {message}"[:150].split()),
+        )
+    broken = library("icalendar.prop").vBroken
+    for field in sorted(_KEPT & set(event)):
+        good = [value for value in _values(event, field) if not isinstance(value, broken)]
+        if len(good) > 1 and field not in _SEVERAL:
+            yield field, NOT_UNDERSTOOD, f"expected one {field}, got {len(good)}"
+        del event[field]
+        if good:
+            event[field] = good if len(good) > 1 and field in _SEVERAL else good[0]
+        if zone := _unknown_zone(event, field):
+            yield field, UNKNOWN_ZONE, f"expected a known time zone, got TZID={zone!r}"
+    if problem := _problem_of_end(event):
+        yield "DTEND" if "DTEND" in event else "DURATION", NOT_UNDERSTOOD, problem
+        event.pop("DTEND", None)
+        event.pop("DURATION", None)
+
+
+def _unknown_zone(event: Any, field: str) -> str:
+    """Return the name of a property's zone if its times got none."""
+    for value in _values(event, field):
+        zone = visible(str(getattr(value, "params", {}).get("TZID", "")))[:60]
+        if zone and any(map(_is_floating, _moments(value))):
+            return zone
+    return ""
+
+
+def _problem_of_end(event: Any) -> str:
+    """Return what is wrong with the end of an event, if anything."""
+    start, end = _date(event, "DTSTART"), _date(event, "DTEND")
+    duration = getattr(event.get("DURATION"), "dt", None)
+    if start is None or end is None:
+        is_back = isinstance(duration, dt.timedelta) and duration < dt.timedelta()
+        return f"expected a DURATION from 0 on, got {duration}" if is_back else ""
+    problem = f"expected a DTEND after {start}, got {end}"
+    if is_timed(start) != is_timed(end) or _is_floating(start) != _is_floating(end):
+        return f"{problem}, another kind of time"
+    return problem if end < start else ""
 
 
 def _repeated(
     uid: str,
-    events: Sequence[icalendar.Component],
+    events: Mapping[str, _Event],
     zones: Sequence[Any],
-    where: str,
     settings: ReadSettings,
     budget: Budget,
 ) -> Iterator[Draft | LeftOut]:
-    """Yield the occurrences around now, or the series once, and all moved occurrences."""
-    parser, repeats = library("icalendar"), library("recurring_ical_events")
-    series = parser.Calendar()
-    for part in (*zones, *events):
-        series.add_component(part)
-    first = next(event for event in events if "RRULE" in event or "RDATE" in event)
-    now, zone = settings.now, settings.zone
-    rule = rule_in_words(first.get("RRULE"), zone)
-    occurrences: list[icalendar.Component] = []
-
-    def follow() -> list[icalendar.Component]:
-        query = repeats.of(series)
-        return (
-            query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
-            or sorted(query.between(now, now + NEXT_WITHIN), key=lambda event: _key(uid, event))[:1]
-        )
-
+    """Yield the occurrences around now, or the series once, and what was moved or taken out."""
+    series, zone = events[uid], settings.zone
     try:
-        # A rule of hours or seconds has millions; following it would take as long.
-        if not any(map(_within_days, events)):
-            occurrences = budget.run(follow, RULE_SECONDS)
-    except (OutOfTime, Exception):  # noqa: BLE001 -- see _calendars
-        yield LeftOut(where, NOT_FOLLOWED)
-    drafts: dict[str, Draft | LeftOut] = {}
-    for event in events:
-        if "RECURRENCE-ID" in event:
-            drafts[_key(uid, event)] = _draft(_key(uid, event), event, where, zone)
-    if 0 < len(occurrences) <= MAX_OCCURRENCES:
-        for event in occurrences:
-            key = _key(uid, event, _date(event, "DTSTART"))
-            drafts.setdefault(key, _draft(key, event, where, zone, rule))
-    else:
-        drafts[uid] = _draft(uid, first, where, zone, rule or "repeatedly")
+        occurrences = _occurrences(uid, events, zones, settings, budget)
+    except (OutOfTime, Exception):  # noqa: BLE001 -- see _read_zone
+        yield LeftOut(series.where, NOT_FOLLOWED)
+        occurrences = []
+    changed = {key: event for key, event in events.items() if event.original is not None}
+    gone = {} if series.is_cancelled else _gone(uid, series, changed)
+    rule = _rule_of(series, changed.values(), zone)
+    around = [key for key, moment in gone.items() if _is_around(moment, settings)]
+    drafts = {key: _draft(key, event, zone) for key, event in changed.items() if key not in gone}
+    for key in around[-MAX_OCCURRENCES:]:
+        when = f"{when_in_words(gone[key], None, zone)}, is cancelled; otherwise {rule}"
+        drafts[key] = _told(key, series, gone[key], zone, when)
+    if series.is_cancelled or not 0 < len(occurrences) <= MAX_OCCURRENCES:
+        moved = [event.original for event in changed.values() if event.is_moved]
+        if without := sorted({*gone.values(), *filter(None, moved)}, key=str):
+            rule += f", except on {days_in_words(without, zone)}"
+        drafts[uid] = _draft(uid, series, zone, rule)
+        occurrences = []
+    starts = {_date(event.parsed, "DTSTART") for event in changed.values()}
+    for parsed in occurrences:
+        event, start = dataclasses.replace(series, parsed=parsed), _date(parsed, "DTSTART")
+        # Of a change from then on, the library gives all occurrences the id of the first.
+        is_later = event.changes_all_later and start not in starts
+        key = _key(uid, {} if is_later else parsed, start)
+        if key not in drafts:
+            drafts[key] = _draft(key, event, zone, rule)
     yield from (drafts[key] for key in sorted(drafts))
 
 
-def _within_days(event: icalendar.Component) -> bool:
+def _gone(uid: str, series: _Event, changed: Mapping[str, _Event]) -> dict[str, dt.date]:
+    """Return the starts that are taken out of a repeated event, by key; a day takes out its own."""
+    start, gone = _date(series.parsed, "DTSTART"), {}
+    for day in _dates(series.parsed, "EXDATE"):
+        at = start.timetz() if is_timed(start) and not is_timed(day) else None
+        moment = dt.datetime.combine(day, at) if at else day
+        gone[_key(uid, {}, moment)] = moment
+    for key, event in changed.items():
+        if event.is_cancelled and event.original and not event.changes_all_later:
+            gone[key] = event.original
+    return gone
+
+
+def _rule_of(series: _Event, changed: Iterable[_Event], zone: dt.tzinfo) -> str:
+    """Return how an event is repeated, in words."""
+    rule = rule_in_words(series.parsed.get("RRULE"), zone, _date(series.parsed, "DTSTART"))
+    words = [rule or "repeatedly"]
+    if added := _dates(series.parsed, "RDATE"):
+        words.append(f"also on {days_in_words(added, zone)}")
+    words += [
+        f"changed from {day_in_words(local(event.original, zone))} on"
+        for event in changed
+        if event.changes_all_later and event.original
+    ]
+    return ", ".join(words)
+
+
+def _occurrences(
+    uid: str,
+    events: Mapping[str, _Event],
+    zones: Sequence[Any],
+    settings: ReadSettings,
+    budget: Budget,
+) -> list[Any]:
+    """Return the occurrences around now, or the next one; none of a rule with too many."""
+    # A rule of hours or seconds has millions; following it would take as long.
+    if any(_is_within_days(event.parsed) for event in events.values()):
+        raise OutOfTime
+    calendar = library("icalendar").Calendar()
+    if zone_id := events[uid].calendar_zone:
+        calendar["X-WR-TIMEZONE"] = zone_id
+    for part in (*zones, *(event.parsed for event in events.values())):
+        calendar.add_component(part)
+    now, repeats = settings.now, library("recurring_ical_events")
+
+    def follow() -> list[Any]:
+        query = repeats.of(calendar)
+        around = query.between(now - SHOWN_BEFORE, now + SHOWN_AFTER)
+        coming = around or query.between(now, now + NEXT_WITHIN)
+        return list(around) or sorted(coming, key=lambda event: _key(uid, event))[:1]
+
+    return budget.run(follow, RULE_SECONDS)
+
+
+def _is_around(moment: dt.date, settings: ReadSettings) -> bool:
+    day, now = local(moment, settings.zone).date(), settings.now.date()
+    return now - SHOWN_BEFORE <= day <= now + SHOWN_AFTER
+
+
+def _is_within_days(event: Any) -> bool:
     """Whether an event is repeated at intervals of less than a day, or of none."""
-    rules = event.get("RRULE", [])
     return any(
-        any(str(freq).upper() not in _EVERY for freq in rule.get("FREQ", ()))
+        any(str(freq).upper() not in EVERY for freq in rule.get("FREQ", ()))
         or any(interval < 1 for interval in rule.get("INTERVAL", ()))
-        or math.prod(len(rule.get(name, [0])) for name in _PARTS_OF_A_DAY) > MAX_A_DAY
-        for rule in (rules if isinstance(rules, list) else [rules])
+        or math.prod(len(rule.get(name, [0])) for name in PARTS_OF_A_DAY) > MAX_A_DAY
+        for rule in _values(event, "RRULE")
     )
 
 
-def _draft(key: str, event: Any, where: str, zone: dt.tzinfo, rule: str = "") -> Draft | LeftOut:
-    if str(event.get("STATUS", "")).upper() == "CANCELLED":
-        return LeftOut(where, CANCELLED)
-    title = _words(event, "SUMMARY")
+def _draft(key: str, event: _Event, zone: dt.tzinfo, rule: str = "") -> Draft | LeftOut:
+    """Return an event as a draft; a moved occurrence says of when."""
+    parsed, start = event.parsed, _date(event.parsed, "DTSTART")
+    if event.is_cancelled:
+        return LeftOut(event.where, CANCELLED)
+    if start is None:
+        return LeftOut(event.where, NO_DATE)
+    if not rule and event.is_moved and event.original:
+        rule = f"instead of {when_in_words(event.original, None, zone)}"
+    when = [when_in_words(start, _end_of(parsed, start), zone), rule, event.note]
+    place, description = _words(parsed, "LOCATION"), _words(parsed, "DESCRIPTION")
+    return _told(key, event, start, zone, ", ".join(filter(None, when)), place, description)
+
+
+def _told(
+    key: str,
+    event: _Event,
+    start: dt.date,
+    zone: dt.tzinfo,
+    when: str,
+    place: str = "",
+    description: str = "",
+) -> Draft | LeftOut:
+    title = _words(event.parsed, "SUMMARY")
     if not title:
-        return LeftOut(where, NO_TITLE)
-    start = _date(event, "DTSTART")
-    if start is None or not is_plausible(start):
-        return LeftOut(where, NO_DATE)
-    end = _end_of(event, start)
-    when = when_in_words(start, end, zone)
-    place, description = _words(event, "LOCATION"), _words(event, "DESCRIPTION")
-    sentences = [f"{title}: {when}{f', {rule}' if rule else ''}", place and f"At {place}"]
+        return LeftOut(event.where, NO_TITLE)
+    sentences = [f"{title}: {when}", place and f"At {place}"]
     text = ". ".join(sentence.rstrip(".") for sentence in sentences if sentence) + "."
     fields: dict[str, object] = {
-        "occurred_at": _local(start, zone),
+        "occurred_at": local(start, zone),
         "category": "event",
-        "labels": distinct(event.categories),
-        "url": _words(event, "URL") or None,
+        "labels": distinct(event.parsed.categories),
+        "url": _words(event.parsed, "URL") or None,
     }
     # Not copied into each occurrence where it is too long to be stored.
     text = f"{text}\n{description[: MAX_TEXT_CHARS + 1]}".strip()
-    return Draft(key, where, text, fields=fields)
+    return Draft(key, event.where, text, fields=fields)
 
 
-def when_in_words(start: dt.date, end: dt.date | None, zone: dt.tzinfo) -> str:
-    """Return the time of an event in words; the end of an all-day event is excluded.
-
-    >>> when_in_words(dt.date(2026, 3, 10), dt.date(2026, 3, 11), dt.UTC)
-    'Tuesday 10 March 2026, all day'
-    >>> at = dt.datetime(2026, 3, 10, 18, 0, tzinfo=dt.UTC)
-    >>> when_in_words(at, at + dt.timedelta(minutes=90), dt.UTC)
-    'Tuesday 10 March 2026, 18:00 to 19:30'
-    """
-    first = _local(start, zone)
-    if not isinstance(start, dt.datetime):
-        last = first
-        if end is not None and not isinstance(end, dt.datetime):
-            last = max(first, _local(end, zone) - dt.timedelta(days=1))
-        return f"{_day(first)}, all day" if last == first else f"{_day(first)} to {_day(last)}"
-    words = f"{_day(first)}, {first:%H:%M}"
-    if end is None or not isinstance(end, dt.datetime):
-        return words
-    last = _local(end, zone)
-    if (last.tzinfo is None) != (first.tzinfo is None) or last <= first:
-        return words
-    until = f"{last:%H:%M}" if last.date() == first.date() else f"{_day(last)}, {last:%H:%M}"
-    return f"{words} to {until}"
+def _values(event: Mapping[str, Any], name: str) -> list[Any]:
+    """Return the values of a property, which may be there several times."""
+    value = event.get(name, [])
+    return value if isinstance(value, list) else [value]
 
 
-def rule_in_words(rule: object, zone: dt.tzinfo) -> str:
-    """Return a rule such as FREQ=WEEKLY;BYDAY=TU in words; empty for a complex one.
-
-    >>> rule_in_words({"FREQ": ["WEEKLY"], "INTERVAL": [2], "BYDAY": ["TU", "TH"]}, dt.UTC)
-    'every 2 weeks on Tuesday and Thursday'
-    >>> rule_in_words({"FREQ": ["MONTHLY"], "BYDAY": ["-1FR"], "COUNT": [5]}, dt.UTC)
-    'every month on the last Friday, 5 times'
-    """
-    if not isinstance(rule, Mapping) or set(rule) - _PUT_INTO_WORDS:
-        return ""
-    every = _EVERY.get(str(rule["FREQ"][0]).upper()) if rule.get("FREQ") else None
-    if every is None:
-        return ""
-    interval = int(rule.get("INTERVAL", [1])[0])
-    if interval < 1:
-        return ""
-    words = f"every {every}" if interval == 1 else f"every {interval} {every}s"
-    days = [_weekday(str(day)) for day in rule.get("BYDAY", ())]
-    if days and all(days):
-        *others, last = days
-        words += f" on {', '.join(others)} and {last}" if others else f" on {last}"
-    if until := rule.get("UNTIL"):
-        words += f" until {_day(_local(until[0], zone))}"
-    if count := rule.get("COUNT"):
-        words += f", {count[0]} times"
-    return words
+def _moments(value: Any) -> list[Any]:
+    """Return the moments of one property: of EXDATE and RDATE there may be several."""
+    return [item.dt for item in getattr(value, "dts", [value])]
 
 
-def _weekday(code: str) -> str:
-    match = re.fullmatch(r"([+-]?\d+)?([A-Z]{2})", code.upper())
-    if not match or match[2] not in _DAYS:
-        return ""
-    day = f"{_DAYS[match[2]]}day"
-    return f"the {_ORDINALS.get(int(match[1]), match[1])} {day}" if match[1] else day
+def _dates(event: Mapping[str, Any], name: str) -> list[dt.date]:
+    """Return all days and moments of a property; of a period, its start."""
+    moments = [moment for value in _values(event, name) for moment in _moments(value)]
+    starts = (moment[0] if isinstance(moment, tuple) else moment for moment in moments)
+    return sorted((moment for moment in starts if isinstance(moment, dt.date)), key=str)
 
 
-def _date(event: icalendar.Component, name: str) -> dt.date | None:
-    value = event.get(name)
-    moment = getattr(value[0] if isinstance(value, list) else value, "dt", None)
-    return moment if isinstance(moment, dt.date) else None
+def _date(event: Mapping[str, Any], name: str) -> dt.date | None:
+    return next(iter(_dates(event, name)), None)
 
 
-def _end_of(event: icalendar.Component, start: dt.date) -> dt.date | None:
+def _end_of(event: Any, start: dt.date) -> dt.date | None:
     duration = getattr(event.get("DURATION"), "dt", None)
-    if "DTEND" not in event and isinstance(duration, dt.timedelta):
-        return start + duration if isinstance(start, dt.datetime) else None
-    return _date(event, "DTEND")
+    if "DTEND" in event or not isinstance(duration, dt.timedelta):
+        return _date(event, "DTEND")
+    # Hours of a whole day fill up another one.
+    return start + (duration if is_timed(start) else dt.timedelta(math.ceil(duration / _DAY)))
 
 
-def _local(moment: dt.date, zone: dt.tzinfo) -> dt.datetime:
-    """Return a moment in a zone; a day or a floating time stays naive."""
-    if not isinstance(moment, dt.datetime):
-        return dt.datetime.combine(moment, dt.time())
-    return moment if moment.tzinfo is None else moment.astimezone(zone)
+def _is_floating(moment: object) -> bool:
+    return isinstance(moment, dt.datetime) and moment.tzinfo is None
 
 
-def _day(day: dt.date) -> str:
-    return f"{day:%A} {day.day} {day:%B %Y}"
-
-
-def _key(uid: str, event: icalendar.Component, start: dt.date | None = None) -> str:
+def _key(uid: str, event: Mapping[str, Any], start: dt.date | None = None) -> str:
     """Return the key of an event; an occurrence's has its original start."""
     moment = _date(event, "RECURRENCE-ID") or start
     if moment is None:
@@ -334,27 +468,10 @@ def _key(uid: str, event: icalendar.Component, start: dt.date | None = None) -> 
     return f"{uid}@{moment.isoformat()}"
 
 
-def _words(event: icalendar.Component, name: str) -> str:
-    value = event.get(name, "")
-    value = value[0] if isinstance(value, list) else value
-    return visible(str(value)).strip()
+def _words(event: Any, name: str) -> str:
+    return visible(str(next(iter(_values(event, name)), ""))).strip()
 
 
-def _sequence(event: icalendar.Component) -> int:
-    value = event.get("SEQUENCE", 0)
+def _sequence(event: _Event) -> int:
+    value = event.parsed.get("SEQUENCE", 0)
     return value if isinstance(value, int) else 0
-
-
-def _line_of(text: str, fragment: str) -> int:
-    """Return the line number of a fragment, which may be folded; else 1."""
-    at = text.find(fragment)
-    if at < 0:
-        at = text.find(fragment[:40])
-    return text.count("\n", 0, max(at, 0)) + 1
-
-
-def _broken(text: str, name: str, message: str, field: str = "") -> str:
-    quoted = re.search(r"(['\"])(.+)\1", message[:1000])
-    line_no = _line_of(text, quoted[2] if quoted else field)
-    problem = f"{field} {message[:120]}".lstrip()
-    return f"{name}:{line_no}: expected iCalendar, got {problem}; correct the line"

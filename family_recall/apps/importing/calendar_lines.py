@@ -1,0 +1,124 @@
+"""Split an iCalendar text into its components, each with the numbers of its lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from family_recall.apps.importing.drafts import LeftOut
+from family_recall.apps.importing.limits import RAISE, Limits
+from family_recall.errors import DatasetError
+
+NOT_UNDERSTOOD = "lines or properties that are not understood"
+NO_END, OUTSIDE = "components without an end", "components outside a calendar"
+
+_NOT_NESTED = frozenset("VEVENT VTODO VJOURNAL VFREEBUSY VTIMEZONE".split())
+_CONTENT_LINE = re.compile(r"[^\n]+(?:\n+[ \t][^\n]*)*")
+_BOUND = re.compile(r"\s*(BEGIN|END)\s*(?:;[^:]*)?:\s*(\S+)\s*", re.IGNORECASE)
+
+Line = tuple[int, str]
+"""The number of a line, and its text with what was folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A component and its own lines; those of a time zone have its parts, too.
+
+    Attributes:
+        calendar: The lines of the calendar that it is in.
+    """
+
+    kind: str
+    line_no: int
+    lines: list[Line] = field(default_factory=list)
+    calendar: Sequence[Line] = ()
+
+    @property
+    def all_lines(self) -> list[Line]:
+        """Its lines with the first and the last."""
+        begin, end = (self.line_no, f"BEGIN:{self.kind}"), (self.line_no, f"END:{self.kind}")
+        return [begin, *self.lines, end]
+
+    def line_of(self, name: str | None, problem: str) -> int:
+        """Return the number of a property's line, or of one that a problem quotes; else its own."""
+        for line_no, line in self.lines:
+            if line.upper().startswith(name) if name else line[:40] in problem:
+                return line_no
+        return self.line_no
+
+    def of_calendar(self, name: str) -> str:
+        """Return a property of its calendar; empty without it."""
+        values = {
+            key.upper(): value
+            for _, line in self.calendar
+            for key, _, value in [line.partition(":")]
+        }
+        return values.get(name, "").strip()
+
+
+def components(text: str, name: str, limits: Limits) -> Iterator[Component | LeftOut]:
+    """Yield the components of all calendars, and what belongs to none or is not read.
+
+    One that cannot be in another one ends it.
+    """
+    begun: list[Component] = []
+    for line_no, line in _content_lines(text):
+        where, bound = f"{name}:{line_no}", _BOUND.fullmatch(line)
+        if bound is None and begun:
+            begun[-1].lines.append((line_no, line))
+            continue
+        begins, kind = (
+            bool(bound and bound[1].upper() == "BEGIN"),
+            bound[2].upper() if bound else "",
+        )
+        depths = [depth for depth, part in enumerate(begun) if part.kind == kind]
+        if not begins and not depths:
+            problem = f"expected BEGIN:{kind[:40] or 'VCALENDAR'} before, got {line[:60]!r}"
+            yield LeftOut(where, NOT_UNDERSTOOD, f"{problem}; correct the line")
+            continue
+        depth = depths[-1] if not begins else 0 if kind == "VCALENDAR" else len(begun)
+        if begins and kind in _NOT_NESTED:
+            depth = min(depth, 1)
+        while len(begun) > depth:
+            ended = begun.pop()
+            if begins or len(begun) > depth:
+                yield _without_end(ended, name, line[:60])
+            yield from _ended(ended, begun, name)
+        if not begins:
+            continue
+        if not begun and kind != "VCALENDAR":
+            problem = f"expected BEGIN:VCALENDAR, got {line[:60]!r}; export the file again"
+            yield LeftOut(where, OUTSIDE, problem)
+            begun.append(Component("VCALENDAR", line_no))
+        begun.append(Component(kind, line_no, [], begun[0].lines if begun else ()))
+        if len(begun) > limits.depth:
+            raise DatasetError(
+                f"{where}: expected at most {limits.depth:,.0f} components in each other, "
+                f"got more; correct the file, or {RAISE}"
+            )
+    yield from (_without_end(part, name, "the end of the file") for part in reversed(begun))
+
+
+def _without_end(part: Component, name: str, found: str) -> LeftOut:
+    problem = f"expected END:{part.kind}, got {found}; export the file again"
+    return LeftOut(f"{name}:{part.line_no}", NO_END, problem)
+
+
+def _ended(part: Component, begun: Sequence[Component], name: str) -> Iterator[Component | LeftOut]:
+    """Yield a component of a calendar; put a time zone's into it, and report those of others."""
+    if len(begun) == 1:
+        yield part
+    elif begun and begun[1].kind == "VTIMEZONE":
+        begun[-1].lines.extend(part.all_lines)
+    elif begun:
+        yield LeftOut(f"{name}:{part.line_no}", f"{part.kind} components of {begun[-1].kind}")
+
+
+def _content_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text with their numbers; folded ones are joined."""
+    line_no, at = 1, 0
+    for match in _CONTENT_LINE.finditer(text):
+        line_no += text.count("\n", at, match.start())
+        at = match.start()
+        yield line_no, re.sub(r"\n+[ \t]", "", match[0])
