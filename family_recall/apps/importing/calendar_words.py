@@ -63,8 +63,13 @@ def rule_in_words(rules: object, zone: dt.tzinfo, start: dt.date | None = None) 
     >>> rule_in_words({"FREQ": ["YEARLY"], "BYMONTH": [11], "BYDAY": ["4TH"]}, dt.UTC)
     'every year on the fourth Thursday in November'
     """
-    every = rules if isinstance(rules, list) else [rules]
-    return " and ".join(_rule(rule, zone, start) for rule in every if isinstance(rule, Mapping))
+    words = []
+    for rule in rules if isinstance(rules, list) else [rules]:
+        try:
+            words += [_rule(rule, zone, start)] if isinstance(rule, Mapping) else []
+        except (ValueError, TypeError, ArithmeticError):  # of a 13th month, or day before year 1
+            words.append("by a rule that is not told here")
+    return " and ".join(words)
 
 
 def _rule(rule: Mapping[str, Any], zone: dt.tzinfo, start: dt.date | None) -> str:
@@ -108,7 +113,7 @@ def _days_of(rule: Mapping[str, Any], unit: str) -> str:
         of_month = " of the month" * (unit != "month" and not months)
         words += f" on the {_and(map(_nth, month_days))} day{of_month}"
     if month_days or year_days or unit in {"day", *_WITHIN_DAYS.values()}:
-        words += f", if that is {_and(map(_weekday, codes), 'or')}" * bool(codes)
+        words += f", if that is {_and(map(_weekday, codes), 'or')}" if codes else ""
     elif codes:
         all_of_them = unit in {"month", "year"} and not (weeks or places)
         each = "every " * (all_of_them and not any(map(_has_number, codes)))
