@@ -40,7 +40,7 @@ from family_recall.recall.ranking.ranker import rescored, takes_over
 from family_recall.recall.ranking.rejected import set_rejected_last
 from family_recall.recall.ranking.replies import promote_replies
 from family_recall.recall.ranking.reranker import first_was_read, read_first, rerank
-from family_recall.recall.ranking.supersession import supersede
+from family_recall.recall.ranking.supersession import next_first, supersede
 from family_recall.recall.runner import Runner
 from family_recall.recall.sources import search as searching
 from family_recall.recall.understanding import as_opening, understand
@@ -96,6 +96,7 @@ class Broker:
         set_others_back,
         read_later,
         read_first,
+        next_first,
         diversify,
     )
 

@@ -14,6 +14,7 @@ NOT_UNDERSTOOD = "lines or properties that are not understood"
 NO_END, OUTSIDE = "components without an end", "components outside a calendar"
 
 _NOT_NESTED = frozenset("VEVENT VTODO VJOURNAL VFREEBUSY VTIMEZONE".split())
+_OF_CALENDARS = frozenset("VERSION PRODID METHOD CALSCALE X-WR-TIMEZONE".split())
 _CONTENT_LINE = re.compile(r"[^\n]+(?:\n+[ \t][^\n]*)*")
 _BOUND = re.compile(r"\s*(BEGIN|END)\s*(?:;[^:]*)?:\s*(\S+)\s*", re.IGNORECASE)
 
@@ -26,13 +27,13 @@ class Component:
     """A component and its own lines; those of a time zone have its parts, too.
 
     Attributes:
-        calendar: The lines of the calendar that it is in.
+        calendar: The properties of the calendar that it is in, which may follow it.
     """
 
     kind: str
     line_no: int
     lines: list[Line] = field(default_factory=list)
-    calendar: Sequence[Line] = ()
+    calendar: dict[str, str] = field(default_factory=dict)
 
     @property
     def all_lines(self) -> list[Line]:
@@ -47,15 +48,6 @@ class Component:
                 return line_no
         return self.line_no
 
-    def of_calendar(self, name: str) -> str:
-        """Return a property of its calendar; empty without it."""
-        values = {
-            key.upper(): value
-            for _, line in self.calendar
-            for key, _, value in [line.partition(":")]
-        }
-        return values.get(name, "").strip()
-
 
 def components(text: str, name: str, limits: Limits) -> Iterator[Component | LeftOut]:
     """Yield the components of all calendars, and what belongs to none or is not read.
@@ -65,24 +57,22 @@ def components(text: str, name: str, limits: Limits) -> Iterator[Component | Lef
     begun: list[Component] = []
     for line_no, line in _content_lines(text):
         where, bound = f"{name}:{line_no}", _BOUND.fullmatch(line)
-        if bound is None and begun:
+        if bound is None and len(begun) > 1:
             begun[-1].lines.append((line_no, line))
             continue
-        begins, kind = (
-            bool(bound and bound[1].upper() == "BEGIN"),
-            bound[2].upper() if bound else "",
-        )
-        depths = [depth for depth, part in enumerate(begun) if part.kind == kind]
-        if not begins and not depths:
+        if bound is None and begun:
+            yield from _of_calendar(line, where, begun[0].calendar)
+            continue
+        kind = bound[2].upper() if bound else ""
+        begins = bool(bound and bound[1].upper() == "BEGIN")
+        depth = _depth_of(kind, [part.kind for part in begun], begins=begins)
+        if depth is None:
             problem = f"expected BEGIN:{kind[:40] or 'VCALENDAR'} before, got {line[:60]!r}"
             yield LeftOut(where, NOT_UNDERSTOOD, f"{problem}; correct the line")
             continue
-        depth = depths[-1] if not begins else 0 if kind == "VCALENDAR" else len(begun)
-        if begins and kind in _NOT_NESTED:
-            depth = min(depth, 1)
         while len(begun) > depth:
             ended = begun.pop()
-            if begins or len(begun) > depth:
+            if ended.line_no and (begins or len(begun) > depth):
                 yield _without_end(ended, name, line[:60])
             yield from _ended(ended, begun, name)
         if not begins:
@@ -90,14 +80,45 @@ def components(text: str, name: str, limits: Limits) -> Iterator[Component | Lef
         if not begun and kind != "VCALENDAR":
             problem = f"expected BEGIN:VCALENDAR, got {line[:60]!r}; export the file again"
             yield LeftOut(where, OUTSIDE, problem)
-            begun.append(Component("VCALENDAR", line_no))
-        begun.append(Component(kind, line_no, [], begun[0].lines if begun else ()))
+            begun.append(Component("VCALENDAR", 0))
+        begun.append(Component(kind, line_no, [], begun[0].calendar if begun else {}))
         if len(begun) > limits.depth:
             raise DatasetError(
                 f"{where}: expected at most {limits.depth:,.0f} components in each other, "
                 f"got more; correct the file, or {RAISE}"
             )
-    yield from (_without_end(part, name, "the end of the file") for part in reversed(begun))
+    unended = [part for part in reversed(begun) if part.line_no]
+    yield from (_without_end(part, name, "the end of the file") for part in unended)
+
+
+def _depth_of(kind: str, begun: Sequence[str], *, begins: bool) -> int | None:
+    """Return how many open components are around one that begins or ends; None if it never began.
+
+    >>> _depth_of("VEVENT", ["VCALENDAR", "VEVENT", "VALARM"], begins=True)
+    1
+    """
+    if begins and kind == "VCALENDAR":
+        return 0
+    if begins:
+        return min(len(begun), 1) if kind in _NOT_NESTED else len(begun)
+    return len(begun) - 1 - begun[::-1].index(kind) if kind in begun else None
+
+
+def _of_calendar(line: str, where: str, calendar: dict[str, str]) -> Iterator[LeftOut]:
+    """Add a line of a calendar to its properties; yield one that means nothing here."""
+    name, colon, value = line.partition(":")
+    name = name.partition(";")[0].strip().upper()
+    if not colon:
+        problem = f"expected a property, got {line[:60]!r}; correct the line"
+        yield LeftOut(where, NOT_UNDERSTOOD, problem)
+    elif name not in _OF_CALENDARS:
+        yield LeftOut(where, f"{shown(name)} properties of calendars")
+    calendar[name] = value.strip()
+
+
+def shown(name: str) -> str:
+    """Return the name of a property, or the beginning of those that a program made up."""
+    return "X-" if name.startswith("X-") else name[:40]
 
 
 def _without_end(part: Component, name: str, found: str) -> LeftOut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 import math
 import re
 import threading
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from family_recall.apps.importing.calendar_lines import NOT_UNDERSTOOD, Component, components
+from family_recall.apps.importing.calendar_lines import NOT_UNDERSTOOD, Component, components, shown
 from family_recall.apps.importing.calendar_words import (
     EVERY,
     MAX_A_DAY,
@@ -90,6 +91,11 @@ class _Event:
         return _date(self.parsed, "RECURRENCE-ID")
 
     @property
+    def thing(self) -> tuple[dt.date | None, str]:
+        """What makes it another event than one of the same UID."""
+        return _date(self.parsed, "DTSTART"), _words(self.parsed, "SUMMARY")
+
+    @property
     def is_moved(self) -> bool:
         """Whether it is not when it was to be."""
         return self.original not in {None, _date(self.parsed, "DTSTART")}
@@ -117,16 +123,19 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
         )
     left_out: list[LeftOut] = []
     by_uid, zones = _events(components(text, name, settings.limits), name, left_out)
+    groups = _apart(by_uid)
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition("@")
-        return uid in by_uid and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
+        return (uid in by_uid or uid in groups) and moment < (
+            settings.now - SHOWN_BEFORE
+        ).date().isoformat()
 
     budget = Budget(settings.limits.seconds_for(len(text)) * RULES_SHARE)
 
     def items() -> Iterator[Draft | LeftOut]:
         yield from left_out
-        for uid, events in by_uid.items():
+        for uid, events in groups.items():
             newest: dict[str, _Event] = {}
             for event in sorted(events, key=_sequence):
                 key = _key(uid, event.parsed)
@@ -164,6 +173,31 @@ def _events(
     return by_uid, zones
 
 
+def _apart(by_uid: Mapping[str, list[_Event]]) -> dict[str, list[_Event]]:
+    """Return the events by UID; several things of one UID, each with its start in it.
+
+    Some programs give all events one UID. A version of a higher SEQUENCE is no other thing.
+    """
+    groups = defaultdict[str, list[_Event]](list)
+    for uid, events in by_uid.items():
+        whole = [event for event in events if event.original is None]
+        newest = max(map(_sequence, whole), default=0)
+        things = {event.thing: event for event in whole if _sequence(event) == newest}
+        if len(things) < 2:
+            groups[uid] += events
+            continue
+        keys = []
+        for (start, title), event in things.items():
+            key = _key(uid, {}, start)
+            keys.append(f"{key} {digest(title)}" if key in groups else key)
+            groups[keys[-1]].append(event)
+        # Changed occurrences, and older versions, are of the first that is repeated.
+        is_rest = [event is not things.get(event.thing) for event in events]
+        first = next((k for k in keys if "RRULE" in groups[k][0].parsed), keys[0])
+        groups[first] += itertools.compress(events, is_rest)
+    return dict(groups)
+
+
 def _parsed(component: Component) -> Any:
     """Parse a component alone, so that no other one is lost with it."""
     lines = "\r\n".join(line for _, line in component.all_lines)
@@ -199,10 +233,9 @@ def _read_event(
     for line_no, line in component.lines:
         field = re.split("[:;]", line, maxsplit=1)[0].strip().upper()
         if field in event and field not in _KEPT | _BOOKKEEPING:
-            label = "X-" if field.startswith("X-") else field
-            yield LeftOut(f"{name}:{line_no}", f"{label} properties of events")
+            yield LeftOut(f"{name}:{line_no}", f"{shown(field)} properties of events")
     is_repeated = "RRULE" in event
-    problems = list(_problems(event, component.of_calendar("CALSCALE")))
+    problems = list(_problems(event, component.calendar.get("CALSCALE", "")))
     for field, reason, problem in problems:
         place = f"{name}:{component.line_of(field, problem)}"
         yield LeftOut(place, reason, f"{problem}; correct it", uid)
@@ -216,13 +249,13 @@ def _read_event(
     note = f"in the unknown time zone {zone}" if zone else ""
     if is_repeated and "RRULE" not in event:
         note = f"repeatedly, {note}".rstrip(", ")
-    cancels = {_words(event, "STATUS").upper(), component.of_calendar("METHOD").upper()}
+    cancels = {_words(event, "STATUS").upper(), component.calendar.get("METHOD", "").upper()}
     by_uid[uid or digest(_words(event, "SUMMARY"), str(event.get("DTSTART")))].append(
         _Event(
             event,
             where,
             bool(cancels & {"CANCELLED", "CANCEL"}),
-            component.of_calendar("X-WR-TIMEZONE"),
+            component.calendar.get("X-WR-TIMEZONE", ""),
             note,
         )
     )
@@ -292,16 +325,17 @@ def _repeated(
         yield LeftOut(series.where, NOT_FOLLOWED)
         occurrences = []
     changed = {key: event for key, event in events.items() if event.original is not None}
-    gone = {} if series.is_cancelled else _gone(uid, series, changed)
+    gone = {} if series.is_cancelled else _gone(uid, series, changed, zone)
     rule = _rule_of(series, changed.values(), zone)
-    around = [key for key, moment in gone.items() if _is_around(moment, settings)]
     drafts = {key: _draft(key, event, zone) for key, event in changed.items() if key not in gone}
+    around = [key for key, (moment, _) in gone.items() if _is_around(moment, settings)]
     for key in around[-MAX_OCCURRENCES:]:
-        when = f"{when_in_words(gone[key], None, zone)}, is cancelled; otherwise {rule}"
-        drafts[key] = _told(key, series, gone[key], zone, when)
+        moment, why = gone[key]
+        when = f"{when_in_words(moment, None, zone)}, {why}; otherwise {rule}"
+        drafts[key] = _told(key, series, moment, zone, when)
     if series.is_cancelled or not 0 < len(occurrences) <= MAX_OCCURRENCES:
-        moved = [event.original for event in changed.values() if event.is_moved]
-        if without := sorted({*gone.values(), *filter(None, moved)}, key=str):
+        if gone:
+            without = sorted({moment for moment, _ in gone.values()}, key=str)
             rule += f", except on {days_in_words(without, zone)}"
         drafts[uid] = _draft(uid, series, zone, rule)
         occurrences = []
@@ -316,16 +350,24 @@ def _repeated(
     yield from (drafts[key] for key in sorted(drafts))
 
 
-def _gone(uid: str, series: _Event, changed: Mapping[str, _Event]) -> dict[str, dt.date]:
-    """Return the starts that are taken out of a repeated event, by key; a day takes out its own."""
+def _gone(
+    uid: str, series: _Event, changed: Mapping[str, _Event], zone: dt.tzinfo
+) -> dict[str, tuple[dt.date, str]]:
+    """Return the starts at which a repeated event is not, and why, by key; a day has its own."""
     start, gone = _date(series.parsed, "DTSTART"), {}
     for day in _dates(series.parsed, "EXDATE"):
         at = start.timetz() if is_timed(start) and not is_timed(day) else None
         moment = dt.datetime.combine(day, at) if at else day
-        gone[_key(uid, {}, moment)] = moment
+        gone[_key(uid, {}, moment)] = (moment, "is cancelled")
     for key, event in changed.items():
-        if event.is_cancelled and event.original and not event.changes_all_later:
-            gone[key] = event.original
+        original, moved_to = event.original, _date(event.parsed, "DTSTART")
+        if original is None or moved_to is None or event.changes_all_later:
+            continue
+        if event.is_cancelled:
+            gone[key] = (original, "is cancelled")
+        elif local(original, zone).date() != local(moved_to, zone).date():
+            when = when_in_words(moved_to, _end_of(event.parsed, moved_to), zone)
+            gone[f"{key} moved"] = (original, f"is moved to {when}")
     return gone
 
 

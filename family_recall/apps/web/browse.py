@@ -6,6 +6,7 @@ import calendar
 import dataclasses
 import datetime as dt
 import itertools
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -144,8 +145,11 @@ def search_page(reader: Reader, params: QueryParams) -> Page:
         **_choices(reader, spaces),
     }
     if not question:
-        newest = reader.home.memories.page(reader.ctx, limit=N_NEWEST)
-        return Page("start.jinja", {**view, "newest": newest})
+        # What is still to come, such as a calendar's events of next year, is no news.
+        today = (reader.ctx.now or dt.datetime.now(dt.UTC)).astimezone(reader.home.zone).date()
+        newest = reader.home.memories.page(reader.ctx, last=today, limit=N_NEWEST)
+        total = reader.home.memories.page(reader.ctx, offset=sys.maxsize).total  # shows none
+        return Page("start.jinja", {**view, "newest": newest.memories, "total": total})
     answer = reader.home.recall(question, _context(reader, params, spaces))
     closest = closest_to_show(answer)
     return Page(

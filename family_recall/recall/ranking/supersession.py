@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -20,6 +21,7 @@ from family_recall.recall.ranking.rivals import (
     probability,
     rivals,
 )
+from family_recall.recall.ranking.temporal import numbered
 from family_recall.recall.runner import Runner
 from family_recall.store.memory_queries import Statement
 
@@ -39,9 +41,15 @@ HOLDS_S, OVER_S = 5 * 86_400.0, 14 * 86_400.0
 AS_ALIKE = 0.6
 """Cosine from which an exception is one to what was said before."""
 
+N_NEXT = 3
+"""Occurrences of an event that are put in the order of time, above all others of it."""
+
 AS_GOOD = 0.8
 """Share of the first's score, and of its hold on the question's words, from which a candidate
 answers as well."""
+
+_OCCURRENCE = re.compile(r"(.+@)\d{4}-\d\d-\d\d(?:T[\d:.+-]+)?")
+_CANCELLED = numbered(["cancel"])
 
 
 def supersede(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
@@ -184,7 +192,7 @@ def fact_rivals(
 
 
 def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, int]]:
-    """Return the newest of what answers as well as the first, as (row, row it goes above), or none.
+    """Return the newest by now of what answers as well as the first, as (row, row it goes above).
 
     For a question about the last time: the oil change of October is none of May's rival, and the
     answer all the same.
@@ -195,11 +203,48 @@ def latest(context: QueryContext, ranking: Ranking, n: int) -> list[tuple[int, i
     score, occurred_s = ranking.score[best], ranking.rows.occurred_s[best]
     alike = (score >= AS_GOOD * score[0]) & (share >= AS_GOOD * share[0])
     alike &= (ranking.rows.cues[best] & BITS["only_asks"]) == 0
-    alike &= occurred_s > occurred_s[0]
+    alike &= (occurred_s > occurred_s[0]) & (occurred_s <= context.now_s)
     if not alike.any():
         return []
     newest = np.flatnonzero(alike)[np.argmax(occurred_s[alike])]
     return [(int(best[newest]), int(best[0]))]
+
+
+def next_first(_run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
+    """Place the next occurrences of the event that answers first, the very next above all.
+
+    Where the question asks about the last time, the last one by now. Those that are cancelled stay
+    where they are, and all do where another time is asked about.
+    """
+    plan, rows, now_s = context.plan, ranking.rows, context.now_s
+    first, span = int(ranking.order[0]) if len(ranking) else -1, plan.timespan_s
+    series = _series_of(rows.doc_ids[first]) if len(ranking) else ""
+    is_past = plan.past_reference or plan.asked.asks_when_it_was or plan.asked.moment == "before"
+    if not series or rows.categories[first] != "event" or (span and span[1] != np.inf):
+        return ranking
+    cancelled = set(rows.words.rows_with(_CANCELLED, rows.words.in_body).tolist())
+    rows_of = [
+        row
+        for row in ranking.order.tolist()
+        if _series_of(rows.doc_ids[row]) == series and row not in cancelled
+    ]
+    rows_of.sort(key=lambda row: rows.occurred_s[row])
+    if plan.asked.asks_last:
+        chosen = [row for row in rows_of if rows.occurred_s[row] <= now_s][-1:]
+    elif is_past:
+        return ranking
+    else:
+        # An event of a whole day begins with the day.
+        from_s = now_s if span is None else min(span[0], now_s)
+        chosen = [row for row in rows_of if rows.occurred_s[row] >= from_s][:N_NEXT]
+    chain = [*chosen, first][: [*chosen, first].index(first) + 1]
+    return takes_over(ranking, list(itertools.pairwise(chain))[::-1])
+
+
+def _series_of(doc_id: str) -> str:
+    """Return what the ids of all occurrences of one repeated event begin with; empty of others."""
+    match = _OCCURRENCE.fullmatch(doc_id)
+    return match[1] if match else ""
 
 
 def _plain(text: str) -> str:
