@@ -75,22 +75,22 @@ def test_all_rules_of_a_file_share_its_time(tmp_path: Path) -> None:
     assert "repetitions of events whose rule cannot be followed, or not in time" in reasons(reading)
 
 
-@pytest.mark.parametrize(
-    ("hostile", "found"),
-    [
-        ("BEGIN:X\n" * 20_000, "nested|in each other"),
-        (
-            "BEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\nRRULE:FREQ=SECONDLY\nEND:STANDARD\n",
-            ":7: expected a time zone",
-        ),
-    ],
-)
-def test_a_calendar_that_must_not_be_parsed_is_refused(
-    tmp_path: Path, hostile: str, found: str
-) -> None:
-    """With the line."""
-    with pytest.raises(DatasetError, match=found):
-        load(tmp_path / "a.ics", CALENDAR.format(hostile + SOUND))
+def test_a_calendar_of_components_in_each_other_is_refused(tmp_path: Path) -> None:
+    """Each takes as long as all around it."""
+    with pytest.raises(DatasetError, match="in each other"):
+        load(tmp_path / "a.ics", CALENDAR.format("BEGIN:X\n" * 20_000 + SOUND))
+
+
+def test_a_zone_that_changes_every_second_is_not_followed(tmp_path: Path) -> None:
+    """It is listed with its line; the event is read."""
+    zone = "BEGIN:VTIMEZONE\nTZID:x\nBEGIN:STANDARD\nRRULE:FREQ=SECONDLY\nEND:STANDARD\n"
+
+    reading = load(tmp_path / "a.ics", CALENDAR.format(f"{zone}END:VTIMEZONE\n{SOUND}"))
+
+    assert texts(reading) == ["Swimming: Thursday 1 January 2026, 10:00."]
+    (item,) = reading.left_out
+    assert item.where.endswith("a.ics:7")
+    assert item.problem.startswith("expected a time zone that changes once a year")
 
 
 def test_a_parameter_with_many_readings_is_left_out_at_once(tmp_path: Path) -> None:
