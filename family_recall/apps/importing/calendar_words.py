@@ -13,6 +13,9 @@ MAX_DAYS_TOLD = 12
 MAX_A_DAY = 24
 """The most times in a day that are told, or followed."""
 
+MORE_TO_IT = "by a rule with more to it"
+"""Said of a rule that is not told wholly."""
+
 EVERY = {"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}
 PARTS_OF_A_DAY = ("BYHOUR", "BYMINUTE", "BYSECOND")
 
@@ -93,7 +96,7 @@ def _rule(rule: Mapping[str, Any], zone: dt.tzinfo, start: dt.date | None) -> st
     week_start = str(rule.get("WKST", ["MO"])[0]).upper()
     if week_start != "MO" and ("BYWEEKNO" in rule or (unit == "week" and n > 1)):
         words += f", with weeks from {_weekday(week_start)} on"
-    return words if are_told and not set(rule) - _TOLD else f"{words}, by a rule with more to it"
+    return words if are_told and not set(rule) - _TOLD else f"{words}, {MORE_TO_IT}"
 
 
 def _days_of(rule: Mapping[str, Any], unit: str) -> str:

@@ -17,6 +17,7 @@ from family_recall.apps.importing.calendar_lines import NOT_UNDERSTOOD, Componen
 from family_recall.apps.importing.calendar_words import (
     EVERY,
     MAX_A_DAY,
+    MORE_TO_IT,
     PARTS_OF_A_DAY,
     day_in_words,
     days_in_words,
@@ -375,6 +376,8 @@ def _rule_of(series: _Event, changed: Iterable[_Event], zone: dt.tzinfo) -> str:
     """Return how an event is repeated, in words."""
     rule = rule_in_words(series.parsed.get("RRULE"), zone, _date(series.parsed, "DTSTART"))
     words = [rule or "repeatedly"]
+    if "EXRULE" in series.parsed:
+        words.append(MORE_TO_IT)
     if added := _dates(series.parsed, "RDATE"):
         words.append(f"also on {days_in_words(added, zone)}")
     words += [
@@ -393,8 +396,9 @@ def _occurrences(
     budget: Budget,
 ) -> list[Any]:
     """Return the occurrences around now, or the next one; none of a rule with too many."""
-    # A rule of hours or seconds has millions; following it would take as long.
-    if any(_is_within_days(event.parsed) for event in events.values()):
+    # A rule of hours or seconds has millions; following it would take as long. The library knows no
+    # EXRULE, which RFC 2445 had.
+    if any(_is_within_days(event.parsed) or "EXRULE" in event.parsed for event in events.values()):
         raise OutOfTime
     calendar = library("icalendar").Calendar()
     if zone_id := events[uid].calendar_zone:

@@ -9,7 +9,7 @@ from family_recall import (
     Memory,
 )
 from tests.apps.web.browser import Browser, see_that_it_is_well_formed
-from tests.conftest import HOME
+from tests.conftest import HOME, NOW
 
 
 def test_the_list_continues_page_by_page(home: FamilyRecall) -> None:
@@ -53,3 +53,17 @@ def test_a_month_links_to_its_memories(home: FamilyRecall) -> None:
 
     assert "3 memories" in page.text
     assert "Goa trip" in page.text
+
+
+def test_what_is_to_come_is_not_among_the_newest(home: FamilyRecall) -> None:
+    """It is counted, and in the list of all."""
+    home.remember_many(
+        Memory(f"Spring fair {n}", HOME, occurred_at=NOW + dt.timedelta(days=160 + n))
+        for n in range(8)
+    )
+    start = Browser(home).read("/").text
+    total = home.memories.page(person_id="priya").total
+
+    assert "Spring fair" not in start
+    assert "Goa" in start
+    assert f"Browse all {total}" in start
