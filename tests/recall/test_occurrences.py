@@ -44,6 +44,7 @@ def home(path: Path, tmp_path: Path) -> Iterator[FamilyRecall]:
         ("When was the blue bin last out?", "Blue bin: Tuesday 17 November 2026, all day"),
         ("When is swimming next?", "Swimming: Saturday 5 December 2026, 10:00"),
         ("When is the next piano lesson?", "Piano lesson: Monday 30 November 2026, 15:00, instead"),
+        ("When is yoga next?", "Yoga: Wednesday 19 August 2026, 07:00, every day, except"),
         ("Is there swimming tomorrow?", "Swimming: Saturday 28 November 2026, 10:00, is cancelled"),
         ("Is there yoga tomorrow?", "Yoga: Saturday 28 November 2026, 07:00, is cancelled"),
         (

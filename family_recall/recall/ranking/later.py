@@ -79,13 +79,17 @@ def read_later(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
 
 
 def said_later(context: QueryContext, ranking: Ranking) -> list[int]:
-    """Return which rows may be how it is now, rather than the first; none if that is not asked."""
+    """Return which rows may be how it is now, rather than the first; none if that is not asked.
+
+    What is still to come was not said later.
+    """
     question, order = context.plan.asked, ranking.order[:AMONG]
     asks_of_now = question.moment == "now" and context.plan.timespan_s is None
     if not len(order) or question.asks_event or question.asks_all or not asks_of_now:
         return []
     rows, score, first = ranking.rows, ranking.score, order[0]
     may = (rows.occurred_s[order] > rows.occurred_s[first]) & (rows.cues[order] & _ASKS == 0)
+    may &= rows.occurred_s[order] <= context.now_s
     may &= score[order] >= LEAST_SCORE * score[first]
     later: list[int] = order[may][:MOST].tolist()
     return later

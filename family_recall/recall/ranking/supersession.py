@@ -223,10 +223,9 @@ def next_first(_run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
     if not series or rows.categories[first] != "event" or (span and span[1] != np.inf):
         return ranking
     cancelled = set(rows.words.rows_with(_CANCELLED, rows.words.in_body).tolist())
+    order = ranking.order.tolist()
     rows_of = [
-        row
-        for row in ranking.order.tolist()
-        if _series_of(rows.doc_ids[row]) == series and row not in cancelled
+        row for row in order if _series_of(rows.doc_ids[row]) == series and row not in cancelled
     ]
     rows_of.sort(key=lambda row: rows.occurred_s[row])
     if plan.asked.asks_last:
@@ -237,6 +236,8 @@ def next_first(_run: Runner, context: QueryContext, ranking: Ranking) -> Ranking
         # An event of a whole day begins with the day.
         from_s = now_s if span is None else min(span[0], now_s)
         chosen = [row for row in rows_of if rows.occurred_s[row] >= from_s][:N_NEXT]
+        # One with too many occurrences is there as a whole.
+        chosen = chosen or [row for row in order if f"{rows.doc_ids[row]}@" == series]
     chain = [*chosen, first][: [*chosen, first].index(first) + 1]
     return takes_over(ranking, list(itertools.pairwise(chain))[::-1])
 
