@@ -31,6 +31,7 @@ _DATED = (
     "(m.kind = 'milestone' OR m.fact_key GLOB '*birth*' OR m.fact_key GLOB '*anniversary*'"
     " OR m.fact_key GLOB '*date*' OR m.fact_key GLOB '*wedding*')"
 )
+_HAS_BEEN = "(m.occurred_s IS NULL OR m.occurred_s <= ?)"
 _IN_PARTITIONS = f"m.id >> {PARTITION_SHIFT} IN (SELECT value FROM carray(?))"
 
 
@@ -61,10 +62,11 @@ class TimelineQueries(Reader):
     def newest(self, scope: Scope, k: int, *, lasting: bool = False) -> Hits:
         """Return each partition's k newest memories, or facts, profiles and milestones alone.
 
-        By the moment they were recorded, the newest of all first.
+        By the moment they were recorded, the newest of all first; what is still to come, such as a
+        calendar's events of next year, is no news.
         """
         condition, values = scope_sql.visible(scope)
-        kinds = _LASTING if lasting else "TRUE"
+        kinds, moments = (_LASTING, ()) if lasting else (_HAS_BEEN, (scope.as_of_s,))
         rows = [
             row
             for partition in scope.partitions
@@ -72,7 +74,7 @@ class TimelineQueries(Reader):
                 self._connection,
                 f"SELECT m.recorded_s, m.id FROM memory m WHERE m.id BETWEEN ? AND ? AND {kinds}"
                 f" AND m.recorded_s BETWEEN {_MOMENTS} AND {condition} ORDER BY m.id DESC LIMIT ?",
-                (*id_range(partition), *values, k),
+                (*id_range(partition), *moments, *values, k),
             )
         ]
         rows.sort(reverse=True)

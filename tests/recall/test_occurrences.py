@@ -61,3 +61,12 @@ def test_of_a_repeated_event_the_one_that_is_meant_is_first(
     answer = recall(home, question, "mia", now=NOW)
 
     assert answer.results[0].text.startswith(expected)
+
+
+def test_a_conversation_begins_with_tomorrow_and_with_what_has_been(home: FamilyRecall) -> None:
+    """Not with what the calendar has for next year."""
+    days = [result.on_day for result in home.opening(person_id="mia", now=NOW).results]
+
+    assert days[:2] == ["2026-11-28", "2026-11-28"]
+    assert max(str(day) for day in days[2:]) <= "2026-11-27"
+    assert len(days) == 10
