@@ -15,8 +15,13 @@ NO_END, OUTSIDE = "components without an end", "components outside a calendar"
 
 _NOT_NESTED = frozenset("VEVENT VTODO VJOURNAL VFREEBUSY VTIMEZONE".split())
 _OF_CALENDARS = frozenset("VERSION PRODID METHOD CALSCALE X-WR-TIMEZONE".split())
+_NAMES = _NOT_NESTED | frozenset(
+    "VALARM STANDARD DAYLIGHT PARTICIPANT VLOCATION VRESOURCE VAVAILABILITY AVAILABLE VCARD ATTACH "
+    "ATTENDEE CLASS COLOR COMMENT CONFERENCE CONTACT EXRULE GEO IMAGE NAME ORGANIZER PRIORITY "
+    "RELATED-TO REQUEST-STATUS RESOURCES".split()
+)
 _CONTENT_LINE = re.compile(r"[^\n]+(?:\n+[ \t][^\n]*)*")
-_BOUND = re.compile(r"\s*(BEGIN|END)\s*(?:;[^:]*)?:\s*(\S+)\s*", re.IGNORECASE)
+_BOUND = re.compile(r"\s*(BEGIN|END)\s*(?:;[^:]*)?:(.*)", re.IGNORECASE)
 
 Line = tuple[int, str]
 """The number of a line, and its text with what was folded."""
@@ -63,7 +68,7 @@ def components(text: str, name: str, limits: Limits) -> Iterator[Component | Lef
         if bound is None and begun:
             yield from _of_calendar(line, where, begun[0].calendar)
             continue
-        kind = bound[2].upper() if bound else ""
+        kind = bound[2].strip().upper() if bound else ""
         begins = bool(bound and bound[1].upper() == "BEGIN")
         depth = _depth_of(kind, [part.kind for part in begun], begins=begins)
         if depth is None:
@@ -117,8 +122,8 @@ def _of_calendar(line: str, where: str, calendar: dict[str, str]) -> Iterator[Le
 
 
 def shown(name: str) -> str:
-    """Return the name of a property, or the beginning of those that a program made up."""
-    return "X-" if name.startswith("X-") else name[:40]
+    """Return the name of a property or component; of what a program made up, its kind."""
+    return name if name in _NAMES else "X-" if name.startswith("X-") else "unknown"
 
 
 def _without_end(part: Component, name: str, found: str) -> LeftOut:
@@ -127,13 +132,13 @@ def _without_end(part: Component, name: str, found: str) -> LeftOut:
 
 
 def _ended(part: Component, begun: Sequence[Component], name: str) -> Iterator[Component | LeftOut]:
-    """Yield a component of a calendar; put a time zone's into it, and report those of others."""
+    """Yield a component of a calendar; put a time zone's into it, and report those of events."""
     if len(begun) == 1:
         yield part
     elif begun and begun[1].kind == "VTIMEZONE":
         begun[-1].lines.extend(part.all_lines)
-    elif begun:
-        yield LeftOut(f"{name}:{part.line_no}", f"{part.kind} components of {begun[-1].kind}")
+    elif begun and begun[1].kind == "VEVENT":
+        yield LeftOut(f"{name}:{part.line_no}", f"{shown(part.kind)} components of events")
 
 
 def _content_lines(text: str) -> Iterator[tuple[int, str]]:

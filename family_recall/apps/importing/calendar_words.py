@@ -78,7 +78,7 @@ def rule_in_words(rules: object, zone: dt.tzinfo, start: dt.date | None = None) 
 def _rule(rule: Mapping[str, Any], zone: dt.tzinfo, start: dt.date | None) -> str:
     freq, n = str(rule.get("FREQ", [""])[0]).upper(), int(rule.get("INTERVAL", [1])[0])
     unit = (EVERY | _WITHIN_DAYS).get(freq)
-    if unit is None or n < 1:
+    if unit is None or n < 1 or int(rule.get("COUNT", [1])[0]) < 1:
         return "by a rule that is not told here"
     if unit == "day" and n == 1:
         unit = "month" if "BYMONTHDAY" in rule else "week" if "BYDAY" in rule else unit
@@ -86,7 +86,8 @@ def _rule(rule: Mapping[str, Any], zone: dt.tzinfo, start: dt.date | None) -> st
     words += _days_of(rule, unit)
     times, are_told = _times(rule, start, freq)
     words += times
-    if until := rule.get("UNTIL"):
+    until = rule.get("UNTIL")
+    if until and until[0].year < dt.MAXYEAR:  # which stands for no end
         last = local(until[0], zone)
         if is_timed(start) and is_timed(until[0]) and last.time() < local(start, zone).time():
             last -= dt.timedelta(days=1)
@@ -105,7 +106,9 @@ def _days_of(rule: Mapping[str, Any], unit: str) -> str:
         [int(value) for value in rule.get(name, ())]
         for name in ("BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYSETPOS")
     )
-    codes = [str(day).upper() for day in rule.get("BYDAY", ())]
+    # Of a week or day there is no second Monday, and whoever follows the rule takes every one.
+    places_of_days = slice(None) if unit in {"month", "year"} else slice(-2, None)
+    codes = [str(day).upper()[places_of_days] for day in rule.get("BYDAY", ())]
     of_year = " of the year" * (unit == "year" and not months)
     words = ""
     if weeks:
@@ -183,7 +186,10 @@ def local(moment: dt.date, zone: dt.tzinfo) -> dt.datetime:
     """Return a moment in a zone; a day or a floating time stays naive."""
     if not isinstance(moment, dt.datetime):
         return dt.datetime.combine(moment, dt.time())
-    return moment if moment.tzinfo is None else moment.astimezone(zone)
+    try:
+        return moment if moment.tzinfo is None else moment.astimezone(zone)
+    except OverflowError:  # at the end of the year 9999
+        return moment
 
 
 def day_in_words(day: dt.date) -> str:

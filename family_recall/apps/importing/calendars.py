@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import itertools
 import math
 import re
 import threading
@@ -125,12 +124,11 @@ def read_calendar(text: str, name: str, settings: ReadSettings) -> Reading:
     left_out: list[LeftOut] = []
     by_uid, zones = _events(components(text, name, settings.limits), name, left_out)
     groups = _apart(by_uid)
+    uids = {*groups, *(uid.rpartition("@")[0] for uid in groups)}
 
     def keeps(key: str) -> bool:
         uid, _, moment = key.rpartition("@")
-        return (uid in by_uid or uid in groups) and moment < (
-            settings.now - SHOWN_BEFORE
-        ).date().isoformat()
+        return uid in uids and moment < (settings.now - SHOWN_BEFORE).date().isoformat()
 
     budget = Budget(settings.limits.seconds_for(len(text)) * RULES_SHARE)
 
@@ -170,12 +168,12 @@ def _events(
             elif part.kind == "VEVENT":
                 left_out += _read_event(part, name, by_uid)
             else:
-                left_out.append(LeftOut(f"{name}:{part.line_no}", f"{part.kind} components"))
+                left_out.append(LeftOut(f"{name}:{part.line_no}", f"{shown(part.kind)} components"))
     return by_uid, zones
 
 
 def _apart(by_uid: Mapping[str, list[_Event]]) -> dict[str, list[_Event]]:
-    """Return the events by UID; several things of one UID, each with its start in it.
+    """Return the events by UID; several things of one UID, each by its title and start as well.
 
     Some programs give all events one UID. A version of a higher SEQUENCE is no other thing.
     """
@@ -185,17 +183,16 @@ def _apart(by_uid: Mapping[str, list[_Event]]) -> dict[str, list[_Event]]:
         newest = max(map(_sequence, whole), default=0)
         things = {event.thing: event for event in whole if _sequence(event) == newest}
         if len(things) < 2:
-            groups[uid] += events
+            groups[uid] = events
             continue
-        keys = []
-        for (start, title), event in things.items():
-            key = _key(uid, {}, start)
-            keys.append(f"{key} {digest(title)}" if key in groups else key)
-            groups[keys[-1]].append(event)
+        keys = {
+            thing: _key(f"{uid} {digest(thing[1])}", {}, thing[0])
+            for thing in sorted(things, key=lambda thing: "RRULE" not in things[thing].parsed)
+        }
         # Changed occurrences, and older versions, are of the first that is repeated.
-        is_rest = [event is not things.get(event.thing) for event in events]
-        first = next((k for k in keys if "RRULE" in groups[k][0].parsed), keys[0])
-        groups[first] += itertools.compress(events, is_rest)
+        first = next(iter(keys.values()))
+        for event in events:
+            groups[keys.get(event.thing, first) if event.original is None else first].append(event)
     return dict(groups)
 
 
@@ -267,15 +264,15 @@ def _problems(event: Any, scale: str) -> Iterator[tuple[str | None, str, str]]:
     if scale.upper() not in {"", "GREGORIAN"}:
         yield "DTSTART", UNREADABLE, f"expected CALSCALE:GREGORIAN, got {scale[:40]}"
     for field, message in event.errors:
-        reason = UNREADABLE if field in _PLACING else NOT_UNDERSTOOD
-        yield (
-            field,
-            reason,
-            " ".join(f"expected iCalendar, got {field or ''} {message}"[:150].split()),
-        )
+        problem = " ".join(f"expected iCalendar, got {field or ''} {message}"[:150].split())
+        if field is None or field in _KEPT:
+            yield field, UNREADABLE if field in _PLACING else NOT_UNDERSTOOD, problem
     broken = library("icalendar.prop").vBroken
     for field in sorted(_KEPT & set(event)):
         good = [value for value in _values(event, field) if not isinstance(value, broken)]
+        if field == "RRULE" and not all("FREQ" in rule for rule in good):
+            yield field, NOT_UNDERSTOOD, "expected an RRULE with FREQ, got one without it"
+            good = [rule for rule in good if "FREQ" in rule]
         if len(good) > 1 and field not in _SEVERAL:
             yield field, NOT_UNDERSTOOD, f"expected one {field}, got {len(good)}"
         del event[field]
@@ -301,14 +298,19 @@ def _unknown_zone(event: Any, field: str) -> str:
 def _problem_of_end(event: Any) -> str:
     """Return what is wrong with the end of an event, if anything."""
     start, end = _date(event, "DTSTART"), _date(event, "DTEND")
+    if start is None:
+        return ""
+    if end is not None:
+        problem = f"expected a DTEND after {start}, got {end}"
+        if is_timed(start) != is_timed(end) or _is_floating(start) != _is_floating(end):
+            return f"{problem}, another kind of time"
+        return problem if end < start else ""
+    try:
+        is_back = (_end_of(event, start) or start) < start
+    except OverflowError:
+        is_back = True
     duration = getattr(event.get("DURATION"), "dt", None)
-    if start is None or end is None:
-        is_back = isinstance(duration, dt.timedelta) and duration < dt.timedelta()
-        return f"expected a DURATION from 0 on, got {duration}" if is_back else ""
-    problem = f"expected a DTEND after {start}, got {end}"
-    if is_timed(start) != is_timed(end) or _is_floating(start) != _is_floating(end):
-        return f"{problem}, another kind of time"
-    return problem if end < start else ""
+    return f"expected a DURATION of 0 to some years, got {duration}" if is_back else ""
 
 
 def _repeated(
@@ -510,7 +512,7 @@ def _key(uid: str, event: Mapping[str, Any], start: dt.date | None = None) -> st
     if moment is None:
         return uid
     if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
-        moment = moment.astimezone(dt.UTC)
+        moment = local(moment, dt.UTC)
     return f"{uid}@{moment.isoformat()}"
 
 

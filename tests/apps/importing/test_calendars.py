@@ -231,6 +231,10 @@ def test_of_versions_of_an_event_the_newest_counts() -> None:
         ("FREQ=DAILY;BYHOUR=8;BYSECOND=1", "every day, by a rule with more to it"),
         ("FREQ=YEARLY;RSCALE=CHINESE", "every year, by a rule with more to it"),
         ("FREQ=HOURLY;INTERVAL=8", "every 8 hours"),
+        ("FREQ=WEEKLY;BYDAY=9MO", "every week on Monday"),
+        ("FREQ=WEEKLY;UNTIL=99991231T235959Z", "every week"),
+        ("FREQ=YEARLY;BYMONTH=13", "by a rule that is not told here"),
+        ("FREQ=DAILY\nEXRULE:FREQ=WEEKLY", "every day, by a rule with more to it"),
         ("FREQ=DAILY;COUNT=1", "every day, once"),
         ("FREQ=DAILY;UNTIL=20270306T060000", "every day until Friday 5 March 2027"),
         ("FREQ=DAILY\nRDATE:20270401T080000", "every day, also on Thursday 1 April 2027"),
@@ -292,8 +296,15 @@ GOOD = "UID:b\nDTSTART:20261110T170000Z\nSUMMARY:Vet"
         (
             "UID:a\nDTSTART;VALUE=DATE:20261109\nDURATION:-P1D\nSUMMARY:x",
             7,
-            "expected a DURATION from 0 on",
+            "expected a DURATION of 0 to some years, got -1 day",
             "all day.",
+        ),
+        ("UID:a\nDTSTART:20261109\nRRULE:\nSUMMARY:x", 7, "an RRULE with FREQ", "repeatedly."),
+        (
+            "UID:a\nDTSTART:20261109T170000Z\nDURATION:P9999999D\nSUMMARY:x",
+            7,
+            "expected a DURATION of 0 to some years",
+            "18:00.",
         ),
         ("UID:a\nDTSTART:20261109\nSUMMARY:x\nSUMMARY:y", 7, "expected one SUMMARY", "all day."),
         ("UID:a\nDTSTART:20261109\nSUMMARY:x\nEND:VALARM", 8, "expected BEGIN:VALARM", "all day."),
@@ -349,7 +360,7 @@ def test_what_has_no_place_in_a_memory_is_counted() -> None:
 
     assert sorted(reasons(read_calendar(text, "c.ics", SETTINGS))) == [
         "ATTENDEE properties of events",
-        "VALARM components of VEVENT",
+        "VALARM components of events",
         "VTODO components",
         "X- properties of calendars",
         "X- properties of events",
@@ -367,7 +378,9 @@ def test_events_of_one_uid_are_several_where_they_differ() -> None:
 
     reading = read_calendar(several, "c.ics", SETTINGS)
 
+    series = [draft.key.rpartition("@")[0] for draft in reading.drafts]
     assert len({draft.key for draft in reading.drafts}) == 3
+    assert [series.count(each) for each in series] == [2, 2, 1]
     assert reasons(reading) == ["older versions of events"]
 
 
