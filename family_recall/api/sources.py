@@ -85,9 +85,9 @@ class Sources(Part):
 
         Args:
             source: The source, such as ``calendar.family``.
-            key: The source's own id. An occurrence of a repeated event has the event's, ``@`` and its
-                moment, as in ``uid-1@2026-03-10T18:00:00``: with the category ``event``, the next
-                one of an event is found first.
+            key: The source's own id. An occurrence of a repeated event has the event's id, ``@``
+                and its moment, as in ``uid-1@2026-03-10T18:00:00``: with the category ``event``,
+                the next occurrence is found first.
             text: The text.
             person_id: Who writes, as with ``home.remember``.
             embed: As with ``home.remember``.
