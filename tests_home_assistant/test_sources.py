@@ -150,6 +150,27 @@ async def test_an_event_is_found_by_its_day(hass: HomeAssistant, set_up: SetUp) 
     assert answer.best.text.startswith("Parents' evening at school, on ")
 
 
+@pytest.mark.usefixtures("calendar")
+async def test_of_a_repeated_event_the_next_is_first(hass: HomeAssistant, set_up: SetUp) -> None:
+    """Of a year of alternate weeks, the one in three days."""
+    day = (dt_util.now() + timedelta(days=3)).date()
+    entity = hass.data[DATA_COMPONENT].get_entity(CALENDAR)
+    for summary, first in (("Blue bin", day), ("Green bin", day + timedelta(days=7))):
+        await entity.async_create_event(
+            summary=summary,
+            dtstart=first - timedelta(days=70),
+            dtend=first - timedelta(days=69),
+            rrule="FREQ=WEEKLY;INTERVAL=2",
+        )
+    entry = await set_up(options=OPTIONS)
+    await remembered(hass, entry, "bob")
+    answer = entry.runtime_data.home.recall(
+        "When is the blue bin next out?", person_id="bob", time_budget_ms=60_000
+    )
+    assert answer.best is not None
+    assert answer.best.text == f"Blue bin, on {day:%A} {day.day} {day:%B %Y}"
+
+
 @pytest.mark.usefixtures("calendar", "shopping_list")
 async def test_unknown_voices_hear_of_it_only_where_that_was_chosen(
     hass: HomeAssistant, set_up: SetUp

@@ -125,14 +125,22 @@ class Sources:
         def write() -> None:
             space_id = household.shared_space(self._home)
             for key, text in items.items():
+                start = key.rpartition("@")[2].partition("/")[0]
                 try:
                     self._home.sources.write(
-                        source, key, text, space_id=space_id, title=title, band=self._band
+                        source,
+                        key,
+                        text,
+                        space_id=space_id,
+                        title=title,
+                        band=self._band,
+                        category="event" if since else "casual",
+                        occurred_at=datetime.fromisoformat(start) if since else None,
                     )
                 except InvalidMemoryError as error:  # an invitation may hold anything
                     _LOGGER.warning("An item of %s was not remembered: %s", source, error)
             for key in self._home.sources.keys(source, space_id=space_id):
-                if key not in items and key >= since:
+                if key not in items and key.rpartition("/")[2] >= since:
                     self._home.sources.withdraw(source, key, space_id=space_id)
 
         await self._hass.async_add_executor_job(write)
@@ -173,17 +181,17 @@ class Sources:
 
 
 def event_item(event: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the key and the text of a calendar's event; keys sort by the event's end.
+    """Return the key and the text of a calendar's event; all of one title are occurrences of it.
 
     >>> event_item({"summary": "Dentist", "start": "2026-11-27", "end": "2026-11-28"})
-    ('2026-11-28 Dentist 2026-11-27', 'Dentist, on Friday 27 November 2026')
+    ('Dentist@2026-11-27/2026-11-28', 'Dentist, on Friday 27 November 2026')
     """
     text = f"{event['summary']}, {_when(event['start'], event['end'])}"
     if location := event.get("location"):
         text += f", at {location}"
     if description := event.get("description"):
         text += f". {description}"
-    return f"{event['end']} {event['summary']} {event['start']}", text
+    return f"{event['summary']}@{event['start']}/{event['end']}", text
 
 
 def todo_text(list_name: str, item: Mapping[str, Any]) -> str:

@@ -48,7 +48,7 @@ AS_GOOD = 0.8
 """Share of the first's score, and of its hold on the question's words, from which a candidate
 answers as well."""
 
-_OCCURRENCE = re.compile(r"(.+@)\d{4}-\d\d-\d\d(?:T[\d:.+-]+)?")
+_OCCURRENCE = re.compile(r"(.+@)\d{4}-\d\d-\d\d[\dT:.+/-]*")
 _CANCELLED = numbered(["cancel"])
 
 
