@@ -269,7 +269,7 @@ def _problems(event: Any, scale: str) -> Iterator[tuple[str | None, str, str]]:
             yield field, UNREADABLE if field in _PLACING else NOT_UNDERSTOOD, problem
     broken = library("icalendar.prop").vBroken
     for field in sorted(_KEPT & set(event)):
-        good = [value for value in _values(event, field) if not isinstance(value, broken)]
+        good = [_as_named(v) for v in _values(event, field) if not isinstance(v, broken)]
         if field == "RRULE" and not all("FREQ" in rule for rule in good):
             yield field, NOT_UNDERSTOOD, "expected an RRULE with FREQ, got one without it"
             good = [rule for rule in good if "FREQ" in rule]
@@ -284,6 +284,14 @@ def _problems(event: Any, scale: str) -> Iterator[tuple[str | None, str, str]]:
         yield "DTEND" if "DTEND" in event else "DURATION", NOT_UNDERSTOOD, problem
         event.pop("DTEND", None)
         event.pop("DURATION", None)
+
+
+def _as_named(value: Any) -> Any:
+    """Return a value, and a day with a time, as some programs write it, as the day it says."""
+    moment = getattr(value, "dt", None)
+    if is_timed(moment) and getattr(value, "params", {}).get("VALUE") == "DATE":
+        value.dt = moment.date()
+    return value
 
 
 def _unknown_zone(event: Any, field: str) -> str:

@@ -51,6 +51,7 @@ def test_whole_days_end_before_the_day_that_is_named() -> None:
         "UID:b\nDTSTART;VALUE=DATE:20261019\nSUMMARY:Bring cake",
         "UID:c\nDTSTART;VALUE=DATE:20261019\nDTEND:20261031T170000Z\nSUMMARY:Half",
         "UID:d\nDTSTART;VALUE=DATE:20261019\nDURATION:P12D\nSUMMARY:Camp",
+        "UID:g\nDTSTART;VALUE=DATE:20261019T000000\nDTEND;VALUE=DATE:20261021T000000\nSUMMARY:Off",
         "UID:e\nDTSTART;VALUE=DATE:20261019\nDURATION:P2W\nSUMMARY:Tour",
         "UID:f\nDTSTART;VALUE=DATE:20261019\nDURATION:PT36H\nSUMMARY:Night",
     )
@@ -60,6 +61,7 @@ def test_whole_days_end_before_the_day_that_is_named() -> None:
         "Bring cake: Monday 19 October 2026, all day.",
         "Half: Monday 19 October 2026, all day.",
         "Camp: Monday 19 October 2026 to Friday 30 October 2026.",
+        "Off: Monday 19 October 2026 to Tuesday 20 October 2026.",
         "Tour: Monday 19 October 2026 to Sunday 1 November 2026.",
         "Night: Monday 19 October 2026 to Tuesday 20 October 2026.",
     ]
