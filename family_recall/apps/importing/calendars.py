@@ -337,6 +337,7 @@ def _repeated(
         occurrences = []
     changed = {key: event for key, event in events.items() if event.original is not None}
     gone = {} if series.is_cancelled else _gone(uid, series, changed, zone)
+    occurrences = [each for each in occurrences if _key(uid, each) not in gone]
     rule = _rule_of(series, changed.values(), zone)
     drafts = {key: _draft(key, event, zone) for key, event in changed.items() if key not in gone}
     around = [key for key, (moment, _) in gone.items() if _is_around(moment, settings)]

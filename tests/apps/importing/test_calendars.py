@@ -118,6 +118,19 @@ def test_of_a_long_series_the_days_that_are_taken_out_are_known() -> None:
     assert len(many) == 21
 
 
+def test_where_the_next_one_is_cancelled_the_whole_is_told() -> None:
+    """Of a yearly event, the one of next year is cancelled: no other is within a year."""
+    text = calendar(
+        "UID:a\nDTSTART:20200704T080000\nRRULE:FREQ=YEARLY\nSUMMARY:Fair",
+        "UID:a\nRECURRENCE-ID:20270704T080000\nDTSTART:20270704T080000\nSTATUS:CANCELLED\n"
+        "SUMMARY:Fair",
+    )
+
+    assert texts(read_calendar(text, "c.ics", SETTINGS)) == [
+        "Fair: Saturday 4 July 2020, 08:00, every year, except on Sunday 4 July 2027."
+    ]
+
+
 def test_a_change_from_then_on_has_all_its_occurrences() -> None:
     """Six weeks, of which the last four are a day later: six drafts."""
     text = calendar(
