@@ -20,6 +20,7 @@ from family_recall.apps.importing.drafts import (
     ReadSettings,
     digest,
     distinct,
+    problem_of,
     visible,
 )
 from family_recall.apps.importing.limits import Limits
@@ -27,6 +28,7 @@ from family_recall.errors import DatasetError
 
 NO_NAME, NOBODY = "contacts without a name", "relations to contacts that are not in the file"
 LONG_NAME = "contacts with a name of more than 1,000 characters"
+NO_TEXT = "contacts with a name that is no text"
 UNREADABLE = "birthdays and anniversaries that are no date"
 REPEATED, INNER = "contacts that are there twice", "contacts inside a contact"
 BROKEN, UNENDED = "lines of contacts that are not understood", "contacts without an end"
@@ -75,7 +77,7 @@ def read_contacts(text: str, name: str, settings: ReadSettings) -> Reading:
     kind, so a changed number is a new version; one of several of a kind is named by its value, too.
     RELATED also states a relation.
     """
-    if not re.match(r"\s*BEGIN:VCARD", text, re.IGNORECASE):
+    if not re.search(r"^\s*BEGIN:VCARD\b", text, re.IGNORECASE | re.MULTILINE):
         raise DatasetError(f"{name}:1: expected BEGIN:VCARD, got {text.lstrip()[:60]!r}")
 
     def items() -> Iterator[Draft | LeftOut]:
@@ -216,9 +218,9 @@ def _contacts(text: str, name: str, limits: Limits) -> Iterator[_Contact | LeftO
             yield LeftOut(where, INNER)
         elif depth:
             depth -= word == "END:VCARD"
-        elif word == "BEGIN:VCARD":
+        elif word == "BEGIN:VCARD" or (contact is not None and contact.is_next(word)):
             if contact is not None:
-                problem = "expected END:VCARD, got BEGIN:VCARD; correct the contact before"
+                problem = f"expected END:VCARD, got {word[:60]}; correct the contact before"
                 yield LeftOut(where, UNENDED, problem)
                 yield contact
             contact = _Contact(where)
@@ -253,6 +255,11 @@ class _Contact:
         except DatasetError as error:
             self._all.append(LeftOut.because(error, name, BROKEN))
 
+    def is_next(self, word: str) -> bool:
+        """Whether a line in upper case is of the next contact, as another BEGIN or VERSION is."""
+        is_version = [line.upper().startswith("VERSION:") for line in (*self._raw, word)]
+        return word.startswith("BEGIN:") or (is_version[-1] and any(is_version[:-1]))
+
     def has_agent(self) -> bool:
         """Whether another contact, inside this one, may come next."""
         return bool(self._raw) and self._raw[-1].strip().upper() == "AGENT:"
@@ -275,9 +282,8 @@ class _Contact:
         ``names`` are the file's contacts by UID; ``is_namesake`` says that others have its name.
         """
         nick = ", ".join(line.text() for line in self._lines("nickname"))
-        is_long = max(len(self.name), len(self.id), len(nick)) > _MAX_NAME_CHARS
-        if is_long or not self.name:  # it is part of each fact
-            yield LeftOut(self.where, LONG_NAME if is_long else NO_NAME)
+        if unnamed := self._without_name(nick):
+            yield unnamed
             return
         seen = set[str]()
         for line in self._all:
@@ -316,6 +322,14 @@ class _Contact:
                 fields["fact_value"] = fact.which[:1000]
             key = f"{self.id} {digest(fact.what, *which)}"
             yield Draft(key, fact.where, fact.text, fields=fields, relation=fact.relation)
+
+    def _without_name(self, nick: str) -> LeftOut | None:
+        """Return why no fact can be told of the contact: its name is part of each."""
+        if max(len(self.name), len(self.id), len(nick)) > _MAX_NAME_CHARS:
+            return LeftOut(self.where, LONG_NAME)
+        if problem := problem_of(self.name + nick):
+            return LeftOut(self.where, NO_TEXT, problem, self.id)
+        return None if self.name else LeftOut(self.where, NO_NAME)
 
     def _facts(self, person: str, names: Mapping[str, str]) -> Iterator[_Fact | LeftOut]:
         labels = {

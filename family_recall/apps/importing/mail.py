@@ -95,7 +95,9 @@ def read_mailbox(path: Path, settings: ReadSettings) -> Reading:
     try:
         with open_regular(path) as file:
             first = file.readline(200)
-            if not first.startswith(b"From "):
+            if not first.startswith(b"From ") and not any(
+                line.startswith(b"From ") for line in iter(lambda: file.readline(_CHUNK), b"")
+            ):
                 raise DatasetError(
                     f"{path}:1: expected a line 'From …', as a mailbox begins, got {first[:60]!r}"
                 )
@@ -144,6 +146,10 @@ def _drafts(
         where = f"{path}, message {number}"
         if is_cut:
             yield LeftOut(where, CUT)
+        if not content.startswith(b"From "):
+            problem = f"expected a line 'From …', as a message begins, got {content[:60]!r}"
+            yield LeftOut(where, UNREADABLE, problem)
+            continue
         try:
             with readable(where, "mail"):
                 # email takes time that grows with the square of these headers.

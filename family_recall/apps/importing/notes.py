@@ -79,7 +79,8 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
     try:
         front_matter = _front_matter(yaml, match[1], name, settings.limits) if match else None
     except DatasetError as error:
-        front_matter = {}
+        # With an empty line in it, it is more likely a text, or one that is not closed.
+        front_matter = None if match and "\n\n" in match[1] else {}
         yield LeftOut.because(error, name, NO_FRONT_MATTER, key)
     if match is None or front_matter is None:
         front_matter, body, at_line = {}, visible(text), 0

@@ -109,7 +109,9 @@ def rows(
             for row in reader:
                 line_no, end = end + 1, start + reader.line_num
                 width = width or (len(row) if any(cell.strip() for cell in row) else 0)
-                if len(row) > width:
+                # Cells may lack at the end; with a quote in the others it is another one's end.
+                is_torn = len(row) < width and any('"' in cell for cell in row)
+                if len(row) > width or is_torn:
                     problem = (
                         f"expected {width} cells, got {len(row)}; quote what holds a {delimiter!r}"
                     )

@@ -34,6 +34,10 @@ _HEADER = re.compile(
     rf"{_MARKS}(?:\[(?P<ios>[^\[\]]{{3,60}})\]|(?P<android>[^\[\s].{{3,60}}?)"
     rf"(?:\s{_MARKS}[-–—](?=\s)|(?<=\d\d):(?=\s[^:]+:\s)))\s?(?P<rest>.*)"
 )
+_BARE = re.compile(
+    rf"{_MARKS}(?P<ios>)(?P<android>\d++(?:\W{{1,4}}\d++){{4,6}})\W*(?P<rest>(?:[^\W\d_][^:]{{0,60}}:\s.*)?)"
+)
+"""A moment alone, or before an author without what stands between them."""
 _NUMBERS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d_]+")
 _CLOCK = re.compile(r"\d[:.h]\s?\d\d")
@@ -119,11 +123,12 @@ def read_chat(text: str, name: str, settings: ReadSettings) -> Reading:
 
 def _beginning(line: str, where: str) -> _Message | LeftOut | None:
     """Return the message that a line begins, also in a form that is not understood; else None."""
-    match = _HEADER.fullmatch(line)
+    match = _HEADER.fullmatch(line) or _BARE.fullmatch(line)
     if match is None:
         return None
     header, rest = visible(match["ios"] or match["android"]), match["rest"]
-    if moment := NumericMoment.read(header, where, needs_time=True):
+    moment = NumericMoment.read(header, where, needs_time=True)
+    if moment and match.re is _HEADER:
         return _Message(where, moment, rest)
     n_numbers, n_words = (len(pattern.findall(header)) for pattern in (_NUMBERS, _WORDS))
     # A day, a month, a year, an hour and a minute; without a year only before an author.
