@@ -32,6 +32,7 @@ NO_TEXT = "contacts with a name that is no text"
 UNREADABLE = "birthdays and anniversaries that are no date"
 REPEATED, INNER = "contacts that are there twice", "contacts inside a contact"
 BROKEN, UNENDED = "lines of contacts that are not understood", "contacts without an end"
+ONLY_NAME = "contacts of which nothing but a name is told"
 UNKNOWN_ROLE = "kinds of relations that are not known"
 
 _WHAT = {"tel": "phone number", "email": "e-mail address", "adr": "address", "url": "web page"}
@@ -297,17 +298,19 @@ class _Contact:
         if is_namesake:
             other = other or self._first("org")
         person = f"{self.name} ({other})" if other else self.name
-        facts = list(self._facts(person, names))
+        facts = [
+            fact for fact in self._facts(person, names) if isinstance(fact, LeftOut) or fact.which
+        ]
         n_values = Counter(what for what, _ in {
             (fact.what, fact.which) for fact in facts if isinstance(fact, _Fact)
         })  # fmt: skip
         labels = distinct(word for line in self._lines("categories") for word in line.parts)
         owner = f"{self.name} {digest(self.id)}" if is_namesake else self.name
+        if not facts:
+            yield LeftOut(self.where, ONLY_NAME)
         for fact in facts:
             if isinstance(fact, LeftOut):
                 yield fact
-                continue
-            if not fact.which:
                 continue
             # One of several is named by its value, so that none is a new version of another.
             which = (fact.which,) if n_values[fact.what] > 1 else ()

@@ -53,7 +53,9 @@ _LARGER = {"ascii": "utf-8", "gb2312": "gb18030", "gbk": "gb18030", "iso8859-1":
            "euc_kr": "cp949", "shift_jis": "cp932"}  # fmt: skip
 """Character sets that are named for larger ones."""
 _TRANSFERS = set("7bit 8bit binary quoted-printable base64 x-uuencode uuencode uue x-uue".split())
-_HEADER_LINE = re.compile(rb"[!-9;-~]{1,76}:")
+_HEADER_LINE = re.compile(rb"[!-9;-~]{1,76}:|>From ")
+_SECOND_FROM = re.compile(rb"\A(From [^\n]*\n)>From [^\n]*\n")
+"""As one program writes above the headers."""
 _SENT_LINE = re.compile(rb"\d:\d\d.*\d{4}")
 _ENCODED_WORDS = re.compile(r"(?:=\?[^?\s]{1,80}\?[bq]\?[^?\s]*\?=(?:\s+(?==\?))?)+", re.IGNORECASE)
 _THROWN_AWAY = {"X-Mozilla-Status": 0x8, "X-Mozilla-Status2": 0x200000}
@@ -155,7 +157,8 @@ def _drafts(
                 # email takes time that grows with the square of these headers.
                 if _LONG_TYPE.search(content):
                     raise DatasetError(f"{where}: expected a shorter type of each part")  # noqa: TRY301
-                message = _Message(email.message_from_bytes(content), where, is_cut=is_cut)
+                parsed = email.message_from_bytes(_SECOND_FROM.sub(rb"\1", content))
+                message = _Message(parsed, where, is_cut=is_cut)
                 if in_folder or message.is_thrown_away():
                     items: list[Draft | LeftOut] = [LeftOut(where, UNWANTED)]
                 else:

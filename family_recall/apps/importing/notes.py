@@ -30,6 +30,7 @@ LONG_NOTE_CHARS = 4000
 
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
 NO_FILE, UNREADABLE = "pipes and devices", "notes that cannot be read"
+NOT_KEPT = "values of front matter that are not kept"
 NO_FRONT_MATTER = "front matter that is not understood, or a line of it"
 SUFFIXES = (".md", ".markdown")
 
@@ -96,6 +97,7 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
         yield LeftOut(f"{name}:1", NO_DATE)
     elif day is not None:
         fields["occurred_at"] = day
+    yield from _not_kept(front_matter, text, name)
     author = _word(front_matter.get("author"))
     authors = (author,) if author else ()
     if not body.strip():
@@ -179,17 +181,16 @@ def _refused(yaml: Any, text: str, limits: Limits) -> tuple[str, int]:
 def _date(
     front_matter: Mapping[str, Any], text: str, key: str, name: str, settings: ReadSettings
 ) -> dt.datetime | LeftOut | None:
-    field = next((field for field in ("date", "created", "day") if front_matter.get(field)), "")
+    field = _date_field(front_matter)
     value = front_matter.get(field)
     if isinstance(value, dt.datetime):
         return value
     if isinstance(value, dt.date):
         return dt.datetime.combine(value, dt.time())
     if value is not None:
-        line = re.search(rf"^[ \t]*['\"]?{field}", text, re.MULTILINE | re.IGNORECASE)
-        line_no = text.count("\n", 0, line.end()) + 1 if line else 2
+        where = f"{name}:{_line_of(field, text)}"
         try:
-            (moment,) = moments_of([(str(value), f"{name}:{line_no}")], settings)
+            (moment,) = moments_of([(str(value), where)], settings)
         except DatasetError as error:  # day/month or month/day
             moment = LeftOut.because(error, name, NO_FRONT_MATTER)
         return dataclasses.replace(moment, key=key) if isinstance(moment, LeftOut) else moment
@@ -200,9 +201,33 @@ def _date(
         return None
 
 
+def _date_field(front_matter: Mapping[str, Any]) -> str:
+    return next((field for field in ("date", "created", "day") if front_matter.get(field)), "")
+
+
+def _line_of(field: str, text: str) -> int:
+    line = re.search(rf"^[ \t]*['\"]?{re.escape(field)}", text, re.MULTILINE | re.IGNORECASE)
+    return text.count("\n", 0, line.end()) + 1 if line else 2
+
+
+def _not_kept(front_matter: Mapping[str, Any], text: str, name: str) -> Iterator[LeftOut]:
+    """Yield the values that become no field of the note."""
+    kept = {
+        _date_field(front_matter),
+        *(f for f in ("title", "author") if _word(front_matter.get(f))),
+    }
+    kept |= {f for f in _LABELS if isinstance(front_matter.get(f), str | list)}
+    for field, value in front_matter.items():
+        if field not in kept and value not in (None, "", []):
+            yield LeftOut(f"{name}:{_line_of(field, text)}", NOT_KEPT)
+
+
+_LABELS = ("tags", "labels", "categories")
+
+
 def _labels(front_matter: Mapping[str, Any]) -> tuple[str, ...]:
     labels: list[str] = []
-    for field in ("tags", "labels", "categories"):
+    for field in _LABELS:
         value = front_matter.get(field)
         words = value.split(",") if isinstance(value, str) else value
         if isinstance(words, list):

@@ -94,15 +94,20 @@ def test_a_birthday_may_have_no_year(line: str, words: str) -> None:
 
 def test_what_says_nothing_is_left_out() -> None:
     """A card of nobody, a birthday that is no day, a relation to a card that is not there."""
-    cards = card("TEL:1") + card("FN:Anna", "BDAY:soon", "RELATED;TYPE=child:urn:uuid:9")
+    cards = (
+        card("TEL:1")
+        + card("FN:Bo", "EMAIL:")
+        + card("FN:Anna", "BDAY:soon", "RELATED;TYPE=child:urn:uuid:9")
+    )
 
     reading = read_contacts(cards, "c.vcf", SETTINGS)
 
     assert texts(reading) == []
     assert [(item.where, item.reason) for item in reading.left_out] == [
         ("c.vcf:1", "contacts without a name"),
-        ("c.vcf:8", "birthdays and anniversaries that are no date"),
-        ("c.vcf:9", "relations to contacts that are not in the file"),
+        ("c.vcf:5", "contacts of which nothing but a name is told"),
+        ("c.vcf:13", "birthdays and anniversaries that are no date"),
+        ("c.vcf:14", "relations to contacts that are not in the file"),
     ]
 
 

@@ -97,7 +97,7 @@ def test_a_parameter_with_many_readings_is_left_out_at_once(tmp_path: Path) -> N
     """Its 172 bytes had more ways to be read than there is time."""
     card = 'BEGIN:VCARD\nVERSION:3.0\nFN:Tom\nTEL;TYPE="a"{}!\nEND:VCARD\n'
 
-    (left_out,) = load(tmp_path / "a.vcf", card.format(',"a"' * 5_000)).left_out
+    left_out, _ = load(tmp_path / "a.vcf", card.format(',"a"' * 5_000)).left_out
 
     assert left_out.where.endswith("a.vcf:4")
     assert left_out.problem.startswith("expected vCard")

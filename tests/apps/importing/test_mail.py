@@ -224,6 +224,13 @@ def test_a_line_that_begins_with_from_is_no_message(tmp_path: Path) -> None:
     assert texts(reading) == ["Go left.\n\nFrom here it is far\nBye", "Hi"]
 
 
+def test_a_second_line_from_is_no_text(tmp_path: Path) -> None:
+    """As one program writes it, in the form of a quotation, above the headers."""
+    doubled = f">From - Sat Apr 12 2025 15:59:28\n{message('Hi')}"
+
+    assert texts(read(tmp_path, doubled, doubled.replace("Hi", "Bye"))) == ["Hi", "Bye"]
+
+
 def test_one_id_of_two_messages_is_two(tmp_path: Path) -> None:
     """Their keys differ; the same message again is left out."""
     one, two = message("One", "Message-ID: <1@x>"), message("Two", "Message-ID: <1@x>")

@@ -80,7 +80,7 @@ def test_a_folder_is_all_its_notes_but_what_is_hidden(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("---\ntitle: [\n---\nx", "note.md:3: expected YAML"),
-        ("---\na: b\ndate: soon\n---\nx", "note.md:3: expected a day or moment"),
+        ("---\ntitle: b\ndate: soon\n---\nx", "note.md:3: expected a day or moment"),
         ("---\ndate: 3/4/2026\n---\nx", "note.md:2: 3/4/2026 may be day/month or month/day"),
     ],
 )
@@ -110,6 +110,15 @@ def test_a_note_that_cannot_be_read_stays_as_it_was(tmp_path: Path) -> None:
         ("memories with bytes that are no text", "bad.md")
     ]
     assert reading.missing(["bad.md", "bad.md#A section", "gone.md"]) == ["gone.md"]
+
+
+def test_values_that_are_not_kept_are_listed() -> None:
+    """With their lines: what is no field of a memory, or no word where one is expected."""
+    text = "---\ntitle: A\nmood: good\ncreated: 2026-01-02\nauthor: [Tom]\nday:\n---\nHi"
+
+    items = list(read_note(text, "n.md", "n.md", SETTINGS))
+
+    assert [item.where for item in items] == ["n.md:3", "n.md:5", "n.md:1"]
 
 
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
