@@ -29,6 +29,7 @@ LONG_NOTE_CHARS = 4000
 """Longer notes with headings are stored by section."""
 
 NO_WORDS, NO_DATE, LINK = "notes without a text", "impossible dates of notes", "links to files"
+NO_NOTE = "files that are no notes"
 NO_FILE, UNREADABLE = "pipes and devices", "notes that cannot be read"
 NOT_KEPT = "values of front matter that are not kept"
 NO_FRONT_MATTER = "front matter that is not understood, or a line of it"
@@ -53,7 +54,9 @@ def read_notes(path: Path, settings: ReadSettings) -> Reading:
 
     def items() -> Iterator[Draft | LeftOut]:
         for file, key in _files(path):
-            if file.is_symlink():
+            if file != path and not file.name.lower().endswith(SUFFIXES):
+                yield LeftOut(str(file), NO_NOTE)
+            elif file.is_symlink():
                 yield LeftOut(str(file), LINK)
             elif file.exists() and not file.is_file():
                 yield LeftOut(str(file), NO_FILE)
@@ -121,14 +124,14 @@ def read_note(text: str, key: str, name: str, settings: ReadSettings) -> Iterato
 
 
 def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield every note with its path in the folder, in order."""
+    """Yield every file that is not hidden with its path in the folder, in order."""
     if not path.is_dir():
         yield path, path.name
         return
     for folder, names, files in os.walk(path):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
-            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+            if not name.startswith("."):
                 file = Path(folder) / name
                 yield file, file.relative_to(path).as_posix()
 
