@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .asking import Reminder, asks, reminder_in
 from .follow_up import standalone
+from .given_up import is_given_up
 from .question import Question
 from .statement import BITS, BITS_VERSION, Statement, bits_of, mask_of, mask_of_kinds
 from .text import lowered
@@ -22,6 +23,7 @@ __all__ = [
     "Values",
     "asks",
     "bits_of",
+    "is_given_up",
     "lowered",
     "mask_of",
     "mask_of_kinds",

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from .asking import asked_in, waits_for_answer
+from .given_up import tells_of_self
 from .lexicon import COUNTS, MONTH_NAMES, WEEKDAY_NAMES
 from .text import SELF, STOP_WORDS, lowered, runs_in, whole_words
 from .values import KINDS, Values, values_in
 
-BITS_VERSION: Final = "6"
+BITS_VERSION: Final = "7"
 """Of the rules behind the bits: a file whose bits were found by others finds them again."""
 
 _MAX_CHARS = 2000
@@ -101,9 +102,11 @@ a while only. ``asks``: it waits for an answer. ``only_asks``: it asks and state
 """
 
 BITS: Final = {
-    name: 1 << at for at, name in enumerate((*CUES, *(f"kind:{kind}" for kind in KINDS), "fact"))
+    name: 1 << at
+    for at, name in enumerate((*CUES, *(f"kind:{kind}" for kind in KINDS), "fact", "of_self"))
 }
-"""The bit of each cue, of each kind of value (``kind:time``), and of a fact with a key."""
+"""The bit of each cue, of each kind of value (``kind:time``), of a fact with a key, and of what
+somebody tells of themselves."""
 
 _AGREEING = r"^(?:(?:ok|okay|fine|yes|yeah|no)[,.\s]+)?"
 _SOMEBODY = re.compile(
@@ -264,6 +267,7 @@ def bits_of(text: str, fact_key: str | None = None) -> int:
     """
     statement = Statement(text)
     bits = mask_of(*statement.cues) | mask_of_kinds(values_in(text))
+    bits |= BITS["of_self"] if not bits & BITS["only_asks"] and tells_of_self(text) else 0
     return bits | (BITS["fact"] if fact_key else 0)
 
 

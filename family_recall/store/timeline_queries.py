@@ -17,9 +17,10 @@ from family_recall.store.reader import Reader
 from family_recall.store.scope_sql import NO_IDS, Hits, in_scope
 from family_recall.types import Filters, FloatArray, IdArray, Scope
 
-LASTING, OWN, MENTIONED, WRITTEN = 1.0, 0.8, 0.5, 0.3
+LASTING, OWN, OF_SELF, MENTIONED, WRITTEN = 1.0, 0.8, 0.6, 0.5, 0.3
 """How surely a memory is about somebody: a fact, profile or milestone that mentions them, one that
-they wrote of themselves, any other memory that mentions them, and a fact they wrote."""
+they wrote of themselves, anything else they tell of themselves or that mentions them, and a fact
+they wrote."""
 
 _ENTITIES = "t.entity IN (SELECT value FROM carray(?))"
 # Epoch seconds of the years 1 to 9999: any other moment comes from a damaged disk.
@@ -184,12 +185,18 @@ class TimelineQueries(Reader):
         ]
 
     def about(
-        self, entities: Sequence[int], scope: Scope, k: int, speaks_of_self: Callable[[str], bool]
+        self,
+        entities: Sequence[int],
+        scope: Scope,
+        k: int,
+        speaks_of_self: Callable[[str], bool],
+        of_self: int,
     ) -> Hits:
         """Find up to k memories about some entities, in each partition.
 
         The score says how surely: see :data:`LASTING`; ``speaks_of_self`` reads the beginning of a
-        text. The surest come first, and of those alike the newest.
+        text, and ``of_self`` is the cue of one that tells something of its author. The surest come
+        first, and of those alike the newest.
         """
         condition, values = scope_sql.visible(scope)
         best: dict[int, float] = {}
@@ -209,15 +216,20 @@ class TimelineQueries(Reader):
             for memory, text, mentioned in rows:
                 own_words = OWN if speaks_of_self(text) else WRITTEN
                 best[memory] = LASTING if mentioned else own_words
-            rows = sql.rows(
-                self._connection,
-                "SELECT DISTINCT m.id FROM carray(?) e CROSS JOIN mentioned t ON t.entity = e.value"
-                " CROSS JOIN memory m ON m.id = t.memory"
-                f" WHERE t.role <> 'author' AND {condition} ORDER BY m.id DESC LIMIT ?",
-                (own, *values, k),
-            )
-            for (memory,) in rows:
-                best[memory] = max(best.get(memory, 0.0), MENTIONED)
+            for which, of_role, how_surely in (
+                ((), "t.role <> 'author'", MENTIONED),
+                ((of_self,), "t.role = 'author' AND m.cues & ?", OF_SELF),
+            ):
+                rows = sql.rows(
+                    self._connection,
+                    "SELECT DISTINCT m.id FROM carray(?) e"
+                    " CROSS JOIN mentioned t ON t.entity = e.value"
+                    " CROSS JOIN memory m ON m.id = t.memory"
+                    f" WHERE {of_role} AND {condition} ORDER BY m.id DESC LIMIT ?",
+                    (own, *which, *values, k),
+                )
+                for (memory,) in rows:
+                    best[memory] = max(best.get(memory, 0.0), how_surely)
         ordered = sorted(best, key=lambda memory: (-best[memory], -memory))[:k]
         return Hits(
             np.array(ordered, np.int64), np.array([best[memory] for memory in ordered], np.float32)

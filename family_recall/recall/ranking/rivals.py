@@ -104,13 +104,15 @@ class Rival:
 
 
 class Compared(NamedTuple):
-    """Pairs that may be rivals, those that surely are (told again with another value), and texts.
+    """Pairs that may be rivals, those that surely are, and texts.
 
+    ``retold`` are told again with another value; of ``given_up`` the newer says that it is over.
     ``statements`` by row: of each memory in a pair, and of each fact with a key.
     """
 
     pairs: Sequence[Rival] = ()
     retold: Sequence[tuple[int, int]] = ()
+    given_up: Sequence[tuple[int, int]] = ()
     statements: Mapping[int, Statement] = MappingProxyType({})
 
 
@@ -120,9 +122,10 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     chosen = _likely(context, ranking, best)
     alike = _alike(context, ranking, best)
     keyed = best[(ranking.rows.cues[best] & BITS["fact"]) != 0].tolist()
-    if not chosen and not alike and len(keyed) < 2:
+    of_self = _of_self(ranking, best)
+    if not chosen and not alike and not of_self and len(keyed) < 2:
         return Compared()
-    rows = sorted({*itertools.chain.from_iterable((*chosen, *alike)), *keyed})
+    rows = sorted({*itertools.chain.from_iterable((*chosen, *alike, *of_self)), *keyed})
     statements = _statements_of(context, ranking, rows)
     question, rarity = context.plan.asked, _rarity(context)
     retold = [
@@ -133,6 +136,13 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
         and not _are_two_facts(statements[older], statements[newer])
         and _tells_again(question, statements[older].text, statements[newer].text)
     ]
+    given_up = [
+        (older, newer)
+        for older, newer in of_self
+        if older in statements
+        and newer in statements
+        and english.is_given_up(statements[older].text, statements[newer].text)
+    ]
     short = {row for row, statement in statements.items() if len(statement.text) <= MOST_CHARS}
     chosen = {
         (older, newer): cosine
@@ -141,7 +151,7 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
         and not _are_two_facts(statements[older], statements[newer])
     }
     if not chosen:
-        return Compared((), retold, statements)
+        return Compared((), retold, given_up, statements)
     paired = {row: statements[row] for row in sorted({*itertools.chain.from_iterable(chosen)})}
     stated = _stated(context, ranking, paired, rarity)
     contexts = {row: int(ranking.rows.contexts[row]) for row in stated if stated[row].topic}
@@ -167,7 +177,17 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
             elif cues & BITS["stopped"]:
                 why = "says that it ended"
             compared.append(Rival(older, newer, features, why))
-    return Compared(compared, retold, statements)
+    return Compared(compared, retold, given_up, statements)
+
+
+def _of_self(ranking: Ranking, best: IdArray) -> list[tuple[int, int]]:
+    """Return pairs (older, newer) of rows by one person, of whom the older tells something."""
+    rows, authors, cues = ranking.rows, ranking.rows.authors, ranking.rows.cues[best]
+    own = best[(cues & BITS["of_self"]) != 0][:FIRST]
+    newer = best[(cues & (_SAYS_NEW | BITS["of_self"])) != 0]
+    later = np.argwhere(_later(rows, own, newer)).tolist()
+    pairs = ((int(own[i]), int(newer[j])) for i, j in later)
+    return [(i, j) for i, j in pairs if authors[i] and authors[i] == authors[j]][:MOST_PAIRS]
 
 
 def _are_two_facts(one: Statement, other: Statement) -> bool:

@@ -68,8 +68,9 @@ def _superseded(context: QueryContext, ranking: Ranking, n: int) -> Ranking:
     question = context.plan.asked
     if question.asks_last:
         ranking = takes_over(ranking, latest(context, ranking, n))
-    compared, retold, statements = rivals(context, ranking, n)
+    compared, retold, given_up, statements = rivals(context, ranking, n)
     reasons = dict.fromkeys(retold, "is told again with another value")
+    reasons |= dict.fromkeys(given_up, "says that it ended")
     reasons |= fact_rivals(ranking, statements)
     if not compared and not reasons:
         return ranking

@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 from msgspec.structs import replace
 
-from family_recall.english import Statement
+from family_recall.english import BITS, Statement
 from family_recall.recall.dataflow import QueryContext, Run
 from family_recall.recall.question.planner import POSSIBLE
 from family_recall.recall.runner import Runner
@@ -276,6 +276,8 @@ def about(run: Runner, context: QueryContext) -> Run:
 def search_about(context: QueryContext) -> Run:
     """Return facts, profiles and milestones about those asked about, then what mentions them.
 
+    What they tell of themselves is about them, too: *I'm allergic to cashews*.
+
     About the family they are all facts, profiles and milestones in scope, the newest first.
     """
     k = context.pool_size(context.config.candidate_pool)
@@ -284,7 +286,9 @@ def search_about(context: QueryContext) -> Run:
         newest = snapshot.newest(scope, k, lasting=True)
         return Run("about", newest.ids[:k], np.ones(len(newest.ids[:k]), np.float32))
     entities = [entity.id for entity in plan.about]
-    hits = snapshot.about(entities, scope, k, lambda text: Statement(text).speaks_of_self)
+    hits = snapshot.about(
+        entities, scope, k, lambda text: Statement(text).speaks_of_self, BITS["of_self"]
+    )
     # What says whom they are related to is about them, whether it names them or not.
     evidence = np.array(sorted(set(plan.relation_evidence) - set(hits.ids.tolist())), np.int64)
     said = np.full(len(evidence), OWN, np.float32)
