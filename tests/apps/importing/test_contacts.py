@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from pathlib import Path
 
 import pytest
 
+from family_recall.apps.importing import read
 from family_recall.apps.importing.contacts import read_contacts
 from family_recall.errors import DatasetError
 from tests.importing_settings import SETTINGS, texts
@@ -206,6 +208,28 @@ def test_each_of_several_has_a_key_of_its_own(cards: str) -> None:
 def test_every_line_is_told(lines: tuple[str, ...], told: list[str]) -> None:
     """Also a second one of its kind; whatever follows an encoded one stays a line of its own."""
     assert texts(read_contacts(card(*lines), "c.vcf", SETTINGS)) == told
+
+
+def test_a_card_in_another_character_set_is_read(tmp_path: Path) -> None:
+    """The one that its line names, also where a line without any is left out."""
+    path = tmp_path / "c.vcf"
+    lines = card("N;CHARSET=Windows-1251:Иванова;Ольга;;;", "TEL:1", "TITLE:врач", version="2.1")
+    path.write_bytes(lines.encode("cp1251"))
+
+    reading = read(path, "vcard", SETTINGS)
+
+    assert texts(reading) == ["The phone number of Ольга Иванова is 1."]
+    assert [item.problem[:38] for item in reading.left_out] == [
+        "expected UTF-8 or UTF-16, got byte 0xe"
+    ]
+
+
+def test_a_torn_name_leaves_the_rest() -> None:
+    """An empty line in it, as one exporter writes."""
+    reading = read_contacts(card("FN:Jo Bela", "", "Kiss-Nagy", "TEL:1"), "c.vcf", SETTINGS)
+
+    assert texts(reading) == ["The phone number of Jo Bela is 1."]
+    assert [(item.where, bool(item.problem)) for item in reading.left_out] == [("c.vcf:5", True)]
 
 
 def test_what_is_not_kept_is_listed() -> None:
