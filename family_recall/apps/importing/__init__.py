@@ -20,7 +20,6 @@ from family_recall.apps.importing.drafts import (
     problem_of,
     readable,
     text_of,
-    whole_characters,
     zipped_text,
 )
 from family_recall.apps.importing.limits import Budget, Limits, OutOfTime, too_slow
@@ -63,7 +62,6 @@ _READERS = {
     "vcard": read_contacts,
     "csv": read_table,
 }
-_FOLDED = {"icalendar", "vcard"}
 _LIBRARIES = {"icalendar": ("icalendar", "recurring_ical_events")}
 _COPY = re.compile(r"\s*\(\d+\)$")
 _EXPORTED_CHAT = re.compile(r"WhatsApp Chat (?:with|-) (?=\S)")
@@ -108,8 +106,6 @@ def read(path: Path, file_format: Format, settings: ReadSettings) -> Reading:
     else:
         is_zip = file_format == "whatsapp" and path.suffix.lower() == ".zip"
         text, name = zipped_text(path, limits) if is_zip else (text_of(path, limits), str(path))
-        if file_format in _FOLDED:
-            text = whole_characters(text)
         n_bytes = len(text)
         reads = functools.partial(_READERS[file_format], text, name, settings)
     for module in _LIBRARIES.get(file_format, ()):

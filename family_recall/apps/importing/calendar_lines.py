@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from family_recall.apps.importing.drafts import LeftOut
+from family_recall.apps.importing.drafts import LeftOut, whole_characters
 from family_recall.apps.importing.limits import RAISE, Limits
 from family_recall.errors import DatasetError
 
@@ -147,4 +147,4 @@ def _content_lines(text: str) -> Iterator[tuple[int, str]]:
     for match in _CONTENT_LINE.finditer(text):
         line_no += text.count("\n", at, match.start())
         at = match.start()
-        yield line_no, re.sub(r"\n+[ \t]", "", match[0])
+        yield line_no, whole_characters(re.sub(r"\n+[ \t]", "", match[0]))

@@ -209,14 +209,11 @@ def problem_of(text: str) -> str:
     )
 
 
-_SPLIT = re.compile("([\udcc2-\udcf4][\udc80-\udcbf]*)\n[ \t]([\udc80-\udcbf]+)")
-
-
-def whole_characters(text: str) -> str:
-    """Return the text of a folded format, with no fold inside a character of UTF-8."""
-    for _ in range(3):
-        text = _SPLIT.sub(r"\1\2\n ", text)
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+def whole_characters(line: str) -> str:
+    """Return an unfolded line of :func:`decoded` with the characters that a fold had split."""
+    with contextlib.suppress(UnicodeEncodeError):  # half a character of UTF-16
+        line = line.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    return line
 
 
 _BYTE_ORDER_MARKS = (

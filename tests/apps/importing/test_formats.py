@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import zipfile
 from pathlib import Path
@@ -137,12 +138,27 @@ def test_what_is_in_another_encoding_is_left_out(
 
 def test_a_fold_may_lie_inside_a_character(tmp_path: Path) -> None:
     """As RFC 6350 and 5545 allow: lines are unfolded before they are decoded."""
-    card = "BEGIN:VCARD\nFN:Zoë\nUID:1\nNOTE:the größere 🔑 key\nEND:VCARD\n".encode()
-    start, end = card.index(b"the"), card.index(b" key")
-    path = tmp_path / "a.vcf"
-    for at in range(start, end):
-        path.write_bytes(card[:at] + b"\r\n " + card[at : at + 1] + b"\r\n\t" + card[at + 1 :])
-        assert texts(read(path, "vcard", SETTINGS)) == ["About Zoë: the größere 🔑 key"]
+    card = "BEGIN:VCARD\nFN:Zoë\nNOTE:the größere 🔑 key\nEND:VCARD\n"
+    event = "BEGIN:VEVENT\nUID:1\nDTSTART:20261110T170000\nSUMMARY:the größere 🔑 key\nEND:VEVENT\n"
+    calendar = f"BEGIN:VCALENDAR\n{event}END:VCALENDAR\n"
+    for name, text in (("a.vcf", card), ("a.ics", calendar)):
+        path, content = tmp_path / name, text.encode()
+        for at in range(content.index(b"the"), content.index(b" key")):
+            folded = b"\r\n " + content[at : at + 1] + b"\r\n\t"
+            path.write_bytes(content[:at] + folded + content[at + 1 :])
+            (told,) = texts(read(path, format_of(path) or "csv", SETTINGS))
+            assert "the größere 🔑 key" in told
+
+
+@pytest.mark.parametrize("name", ["a.vcf", "a.ics", "a.csv", "a.txt", "a.md", "a.mbox"])
+def test_half_a_character_of_utf_16_leaves_the_rest(tmp_path: Path, name: str) -> None:
+    """It is left out with its line, and raises nothing."""
+    path = tmp_path / name
+    half = "a \ud83d b".encode("utf-16-le", "surrogatepass")
+    path.write_bytes(b"\xff\xfe" + "BEGIN:VCARD\nFN:Zoë\nNOTE:".encode("utf-16-le") + half)
+
+    with contextlib.suppress(DatasetError):
+        assert texts(read(path, format_of(path) or "csv", SETTINGS)) == []
 
 
 def test_what_is_there_twice_or_too_long_is_left_out(tmp_path: Path) -> None:
