@@ -80,11 +80,14 @@ def _rule(rule: Mapping[str, Any], zone: dt.tzinfo, start: dt.date | None) -> st
     unit = (EVERY | _WITHIN_DAYS).get(freq)
     if unit is None or n < 1 or int(rule.get("COUNT", [1])[0]) < 1:
         return "by a rule that is not told here"
-    if unit == "day" and n == 1:
+    if unit == "day" and n == 1 and "BYSETPOS" not in rule:
         unit = "month" if "BYMONTHDAY" in rule else "week" if "BYDAY" in rule else unit
     words = f"every {unit}" if n == 1 else f"every {n} {unit}s"
-    words += _days_of(rule, unit)
-    times, are_told = _times(rule, start, freq)
+    days = _days_of(rule, unit)
+    if days and is_timed(start) and local(start, zone).date() != start.date():
+        days += " by its own time zone"
+    words += days
+    times, are_told = _times(rule, freq, start, zone)
     words += times
     until = rule.get("UNTIL")
     if until and until[0].year < dt.MAXYEAR:  # which stands for no end
@@ -116,7 +119,7 @@ def _days_of(rule: Mapping[str, Any], unit: str) -> str:
     if year_days:
         words += f" on the {_and(map(_nth, year_days))} day of the year"
     if month_days:
-        of_month = " of the month" * (unit != "month" and not months)
+        of_month = " of every month" * (unit != "month" and not months)
         words += f" on the {_and(map(_nth, month_days))} day{of_month}"
     if month_days or year_days or unit in {"day", *_WITHIN_DAYS.values()}:
         words += f", if that is {_and(map(_weekday, codes), 'or')}" if codes else ""
@@ -131,16 +134,18 @@ def _days_of(rule: Mapping[str, Any], unit: str) -> str:
     return words
 
 
-def _times(rule: Mapping[str, Any], start: dt.date | None, freq: str) -> tuple[str, bool]:
+def _times(
+    rule: Mapping[str, Any], freq: str, start: dt.date | None, zone: dt.tzinfo
+) -> tuple[str, bool]:
     """Return the times of day that a rule names, and whether they are all that it says of them."""
     named = [name for name in PARTS_OF_A_DAY if name in rule]
     if not named:
         return "", True
-    if freq in _WITHIN_DAYS or "BYSECOND" in named or not isinstance(start, dt.datetime):
+    if freq in _WITHIN_DAYS or "BYSECOND" in named or not is_timed(start):
         return "", False
     hours, minutes = rule.get("BYHOUR", [start.hour]), rule.get("BYMINUTE", [start.minute])
     times = sorted(itertools.product(hours, minutes))
-    if len(times) > MAX_A_DAY:
+    if len(times) > MAX_A_DAY or local(start, zone).time() != start.time():
         return "", False
     return f" at {_and(f'{hour:02}:{minute:02}' for hour, minute in times)}", True
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
+import re
+from typing import Any
 
 import pytest
+from dateutil.rrule import rrulestr  # type: ignore[import-untyped]
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from family_recall.apps.importing.calendar_words import rule_in_words
 from family_recall.apps.importing.calendars import read_calendar
 from family_recall.errors import DatasetError
 from tests.importing_settings import SETTINGS, moments, reasons, texts
@@ -116,6 +121,15 @@ def test_of_a_long_series_the_days_that_are_taken_out_are_known() -> None:
     ]
     assert f"{once}, except on 20 days." in many
     assert len(many) == 21
+
+
+def test_days_of_another_zone_are_told_as_such() -> None:
+    """A Tuesday of Greenwich, half past eleven, is a Wednesday in Berlin."""
+    text = calendar("UID:a\nDTSTART:20261201T233000Z\nRRULE:FREQ=WEEKLY;BYDAY=TU\nSUMMARY:Call")
+
+    assert texts(read_calendar(text, "c.ics", SETTINGS))[0] == (
+        "Call: Wednesday 2 December 2026, 00:30, every week on Tuesday by its own time zone."
+    )
 
 
 def test_where_the_next_one_is_cancelled_the_whole_is_told() -> None:
@@ -265,6 +279,74 @@ def test_the_words_of_a_rule_tell_all_of_it_or_say_that_there_is_more(
 
     assert all(each.removesuffix(".").endswith(f", {words}") for each in read)
     assert read
+
+
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+MONTHS = [f"{dt.date(2000, month, 1):%B}" for month in range(1, 13)]
+
+
+def of(**parts: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, list[Any]]]:
+    """Return rules that may have these parts, each with one or two values."""
+    values = {name: st.lists(each, min_size=1, max_size=2) for name, each in parts.items()}
+    return st.fixed_dictionaries({}, optional=values)
+
+
+ALWAYS: dict[str, st.SearchStrategy[Any]] = {
+    "BYSETPOS": st.sampled_from([1, -1]),
+    "BYHOUR": st.integers(0, 23),
+    "INTERVAL": st.integers(1, 3),
+    "COUNT": st.integers(1, 30),
+}
+
+
+MONTH, PLAIN = st.integers(1, 12), ["MO", "TU", "FR", "SU"]
+# Rules that have an occurrence in two years: looking for one takes long.
+RULES = (
+    of(BYMONTH=MONTH, BYMONTHDAY=st.sampled_from([1, 13, 22, -1]), COUNT=st.integers(1, 30))
+    | of(BYMONTHDAY=st.sampled_from([13, -1]), BYDAY=st.sampled_from(PLAIN))
+    | of(BYMONTH=MONTH, BYDAY=st.sampled_from(["2WE", "-1TH"]))
+    | of(BYMONTH=MONTH, BYDAY=st.sampled_from(PLAIN))
+    | of(BYDAY=st.sampled_from(PLAIN), **ALWAYS)
+)
+OF_A_YEAR = of(BYWEEKNO=st.integers(1, 52), **ALWAYS) | of(BYYEARDAY=st.integers(1, 365), **ALWAYS)
+
+
+@given(
+    st.tuples(st.sampled_from(["DAILY", "WEEKLY", "MONTHLY", "YEARLY"]), RULES)
+    | st.tuples(st.just("YEARLY"), OF_A_YEAR)
+)
+@example(("DAILY", {"BYMONTH": [1]}))
+@example(("DAILY", {"BYDAY": ["MO"], "BYSETPOS": [1]}))
+@example(("WEEKLY", {"BYDAY": ["2WE"]}))
+def test_no_occurrence_contradicts_the_words_of_its_rule(
+    of_rule: tuple[str, dict[str, list[Any]]],
+) -> None:
+    """What they name is so of all; rules with as few words as *every day* have no other part."""
+    freq, parts = of_rule
+    for single in ("INTERVAL", "COUNT"):
+        parts |= {single: parts[single][:1]} if single in parts else {}
+    start = dt.datetime(2026, 1, 1, 8, 0)  # noqa: DTZ001 -- floating
+    named = {name: list(values) for name, values in parts.items()}
+    words = rule_in_words({"FREQ": [freq], **named}, SETTINGS.zone, start)
+
+    line = ";".join(f"{name}={','.join(map(str, values))}" for name, values in parts.items())
+    try:
+        rule = rrulestr(f"FREQ={freq};UNTIL=20280101T000000;{line}".rstrip(";"), dtstart=start)
+    except ValueError:  # a second Wednesday of a day
+        return
+    found = list(itertools.islice(rule, 20))
+    for names, number in ((DAYS, "weekday"), (MONTHS, "month")):
+        told = {at for at, name in enumerate(names, number == "month") if name in words}
+        own = [at.weekday() if number == "weekday" else at.month for at in found]
+        assert not told or told.issuperset(own)
+    if days := re.search(r"on the ((?:\d+\w\w|last|to|and|,| )+) day(?! of the y)", words):
+        last = "last" in days[1]
+        numbers = {int(number) for number in re.findall(r"\d+", days[1])}
+        assert all(at.day in numbers or (last and (at + dt.timedelta(1)).day == 1) for at in found)
+    if times := re.findall(r"\d\d:\d\d", words):
+        assert {f"{at:%H:%M}" for at in found} <= set(times)
+    if re.fullmatch(r"every (?:\d )?(?:day|week|month|year)s?", words):
+        assert not set(parts) - {"INTERVAL"}
 
 
 @pytest.mark.parametrize(
