@@ -77,6 +77,11 @@ def test_what_was_said_earlier_is_not_read_for_it(tmp_path: Path) -> None:
     assert first_of(asked(tmp_path / "a.db", Reader(NEW), new_day=-90)) == OLD
 
 
+def test_what_is_still_to_come_was_not_said_later(tmp_path: Path) -> None:
+    """An event of December says in September nothing of how it is now."""
+    assert first_of(asked(tmp_path / "a.db", Reader(NEW), new_day=300)) == OLD
+
+
 @pytest.mark.parametrize(
     "question", ["Who had the long ladder before?", "Who had the long ladder in March 2026?"]
 )
