@@ -24,6 +24,7 @@ CONVERSATION_GAP = dt.timedelta(hours=3)
 """A longer silence begins another session."""
 
 SYSTEM, NO_TEXT, DELETED = "system lines", "media without a text", "deleted or unread messages"
+BESIDE = "media beside a text"
 FUTURE = "dates in the future, left out of their memories"
 UNREAD, BEFORE = "messages whose beginning is not understood", "lines before the first message"
 
@@ -68,11 +69,13 @@ _ATTACHED = (
 _EDITED = "edited|bearbeitet|modifié|editado|modificato|bewerkt"
 _MAX_MEDIA_CHARS = 1_000  # the pattern's time grows with the square of a line
 _MEDIA = re.compile(
-    rf"{_MARKS}(?:<[^<>\n]+>|[^\n]+\.\w{{2,5}} \((?:{_ATTACHED})\)|"
+    rf"{_MARKS}(?:<[^<>\n]*(?:{_OMITTED})[^<>\n]*>|<[^<>:\n]+: [^<>\n]+\.\w{{2,5}}>|"
+    rf"[^\n]+\.\w{{2,5}} \((?:{_ATTACHED})\)|"
     r"(?:IMG|VID|PTT|AUD|STK|DOC)-\d{8}-WA\d+\.\w+ \([^()\n]+\)|"
     rf"(?:image|video|audio|sticker|GIF|document|Contact card) (?:{_OMITTED}))",
     re.IGNORECASE,
 )
+_PLACEHOLDER = re.compile(rf"{_MARKS}<[^<>\n]+>")
 _AT_END = re.compile(
     rf"\u200e(?:<[^<>\n]*>|\S{{1,40}} (?:{_OMITTED}))$|<[^<>\n]* (?:{_EDITED})\.?>$",
     re.IGNORECASE,
@@ -174,8 +177,9 @@ def _drafts(
             yield LeftOut(where, SYSTEM)
             continue
         text, reason = _text([match["text"] or "", *message.lines])
-        if not text:
+        if reason:
             yield LeftOut(where, reason)
+        if not text:
             continue
         if before is None or abs(moment - before) > CONVERSATION_GAP:
             session = moment.isoformat()
@@ -190,15 +194,19 @@ def _drafts(
 
 
 def _text(lines: list[str]) -> tuple[str, str]:
-    """Return the text of a message; where it has none, also the reason."""
+    """Return the text of a message, and why it has none, or lacks a part."""
     words = [visible(_AT_END.sub("", line)) for line in lines if not _is_media(line)]
     text = "\n".join(words).strip()
+    if _PLACEHOLDER.fullmatch(text):  # in whatever language
+        return "", NO_TEXT
     if _NO_MESSAGE.fullmatch(text):
         return "", DELETED
     # On iOS system texts begin with a mark of direction, in every language.
     if _SYSTEM_TEXT.match(lines[0]) and not _is_media(lines[0]):
         return "", SYSTEM
-    return text, NO_TEXT
+    if not text:
+        return "", NO_TEXT
+    return text, BESIDE if len(words) < len(lines) else ""
 
 
 def _is_media(line: str) -> bool:

@@ -54,6 +54,7 @@ def test_an_android_chat_is_its_messages_without_what_the_app_says() -> None:
         ("chat.txt:1", "system lines"),
         ("chat.txt:2", "system lines"),
         ("chat.txt:6", "media without a text"),
+        ("chat.txt:7", "media beside a text"),
         ("chat.txt:9", "deleted or unread messages"),
         ("chat.txt:11", "system lines"),
     ]
@@ -73,6 +74,7 @@ def test_an_iphone_chat_is_read_through_its_invisible_marks() -> None:
     assert reasons(reading) == [
         "system lines",
         "media without a text",
+        "media beside a text",
         "deleted or unread messages",
     ]
 
@@ -221,6 +223,15 @@ def test_what_the_app_says_in_other_languages_is_no_text(line: str, reason: str)
     reading = read_chat(chat, "chat.txt", SETTINGS)
 
     assert (texts(reading), reasons(reading)) == ([], [reason, "system lines"])
+
+
+def test_a_line_in_brackets_is_a_line() -> None:
+    """Only alone it stands for what was sent instead of a text."""
+    chat = "30/10/2026, 8:04 - Mum: Look\n<see below>\n30/10/2026, 8:05 - Mum: <none>\n"
+
+    reading = read_chat(chat, "chat.txt", SETTINGS)
+
+    assert (texts(reading), reasons(reading)) == (["Look\n<see below>"], ["media without a text"])
 
 
 def test_an_order_that_was_asked_for_is_kept_to() -> None:
