@@ -350,8 +350,8 @@ class Answer(Record, frozen=True, kw_only=True):
         """Return the answer as sentences to say aloud; empty if nothing stored answers.
 
         The relations that answer, or else the first result; up to three for a list or a period.
-        Each memory comes with its day. A weak answer begins with "I think"; one for which there
-        was no time says that alone.
+        Each memory comes with its day, but for those of today. A weak answer begins with "I
+        think"; one for which there was no time says that alone.
 
         Args:
             person_id: Who asked; their own memories begin with "You said".
@@ -401,9 +401,13 @@ def _briefed(result: Result, max_chars: int) -> BriefedMemory:
 
 
 def _spoken(result: Result, person_id: str | None, max_chars: int, now: dt.datetime) -> str:
-    """Return who said it on which day, and the text; *of* that day where it is still to come."""
+    """Return who said it on which day, and the text; *of* that day where it is still to come.
+
+    Of today no day is told: *yesterday* means there what it means to who hears it.
+    """
     text = shortened(on_one_line(result.excerpt(max_chars)), max_chars)
-    day = in_words(result.on_day) if result.on_day else ""
+    is_dated = result.on_day is not None and result.on_day != now.date().isoformat()
+    day = in_words(result.on_day) if result.on_day and is_dated else ""
     if not text or (result.said_by is None and day in text):
         return text
     if result.said_by is None:

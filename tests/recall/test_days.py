@@ -13,13 +13,15 @@ from tests.conftest import Wall, found, move_in, open_home, recall, remember
 NOW = dt.datetime(2026, 11, 20, 12, tzinfo=dt.UTC)
 
 
-def told(path: Path, text: str, zone: str = "Europe/London", **fields: str) -> Answer:
+def told(
+    path: Path, text: str, zone: str = "Europe/London", now: dt.datetime = NOW, **fields: str
+) -> Answer:
     """Return the answer of a household in which one thing was said."""
     with open_home(path, encoder=None, wall=Wall(NOW)) as home:
         move_in(home)
         home.move(timezone=zone)
         remember(home, text, **fields)
-        return recall(home, text.split(maxsplit=2)[-1], "mia", now=NOW)
+        return recall(home, text.split(maxsplit=2)[-1], "mia", now=now)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +58,22 @@ def test_what_is_told_carries_its_day(
     ],
 )
 def test_words_that_count_from_a_day_have_one(path: Path, text: str, has_day: bool) -> None:
-    """Of a text without a moment it is the day of recording, where its words need one."""
-    answer = told(path, text)
+    """Of a text without a moment it is the day of recording, where its words need one.
+
+    Aloud it is told from the next day on.
+    """
+    answer = told(path, text, now=NOW + dt.timedelta(days=1))
 
     assert (answer.results[0].day == "2026-11-20") == has_day
     assert answer.spoken() == (f"20 November 2026: {text}." if has_day else f"{text}.")
+
+
+def test_what_was_said_today_is_told_as_it_was(path: Path) -> None:
+    """Aloud *yesterday* then means what it says; a model is told the day."""
+    answer = told(path, "Yesterday we bought the new fridge", author="Ben", occurred_at=str(NOW))
+
+    assert answer.spoken() == "Ben said: Yesterday we bought the new fridge."
+    assert "(2026-11-20)" in answer.briefing()
 
 
 def test_a_text_that_names_its_day_is_told_as_it_is(path: Path) -> None:
