@@ -26,6 +26,7 @@ _VISITING = frozenset("came come coming comes stop stopped drop dropped swing sw
 """*Came by the day after* and *dropped by Monday* are visits, not deadlines."""
 
 _FILLING = frozenset("about around roughly like just only another".split())
+_MEASURED = frozenset("fast quickly much many far long often".split())
 _HAVE = frozenset("have has i've we've you've they've".split())
 _PLANNED = frozenset("got planned booked arranged scheduled due".split())
 _JOINING = frozenset(("and", "or"))
@@ -304,6 +305,8 @@ def _in_future(s: Sentence, i: int) -> Phrase | None:
     sure = in_time or alone or tense == "future"
     if not sure and (tense == "past" or _is_how_long(s, i)):
         return None
+    if not in_time and any(s.reads(at, "how", _MEASURED) for at in range(i)):
+        return None  # "how fast can I learn it in ten days"
     if s.word(i) == "within":
         units = cal.Interval(cal.midnight(s.now), cal.rolling(s.now, length.unit, -length.most).end)
     return _led(Phrase(i, last, length.unit, units, certainty=0.8 if sure else 0.7), i, "in")
