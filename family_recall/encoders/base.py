@@ -111,6 +111,15 @@ def batch_size_of(model: Encoder | PairScorer) -> int:
     return size
 
 
+def level_of(encoder: Encoder) -> float:
+    """Return the cosine that an encoder gives two texts that have nothing in common, 0 by default.
+
+    An encoder that has another one states it as ``level``: of e5 it is about 0.75.
+    """
+    level: float = getattr(encoder, "level", 0.0)
+    return level
+
+
 def scores_of(scorer: PairScorer, question: str, memories: Sequence[str]) -> list[float]:
     """Score memories in their order, in batches if the model can.
 

@@ -69,6 +69,8 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
         pooling: How token vectors become one: ``mean``, ``cls`` (the first) or ``last``;
             ``graph`` if the output is already one vector. Unused by a cross-encoder.
         normalise: Whether vectors are scaled to unit length here rather than in the graph.
+        level: The cosine of two texts that have nothing in common; what an embedder has beyond it
+            is what counts.
     """
 
     name: Text
@@ -88,6 +90,7 @@ class ModelEntry(Struct, frozen=True, kw_only=True):
     output: str = ""
     pooling: Literal["mean", "cls", "last", "graph"] = "graph"
     normalise: bool = False
+    level: Annotated[float, Meta(ge=-1.0, lt=1.0)] = 0.0
     query_prefix: str = ""
     memory_prefix: str = ""
 

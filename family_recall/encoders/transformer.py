@@ -28,6 +28,7 @@ class ManifestModel:
     Attributes:
         model_id: Stored with vectors and named in traces; a changed model has another id.
         dim: Length of a pooled vector; 0 for a cross-encoder.
+        level: The cosine of two texts that have nothing in common.
     """
 
     ROLE: ClassVar[str]
@@ -41,7 +42,7 @@ class ManifestModel:
         if entry.role != self.ROLE:
             raise ModelError(f"{entry.model.path}: role {entry.role!r}, expected {self.ROLE!r}")
         self._entry = entry
-        self.model_id, self.dim = entry.model_id, entry.dimensions
+        self.model_id, self.dim, self.level = entry.model_id, entry.dimensions, entry.level
         self._tokenizer = read_tokenizer(entry.tokenizer)
 
     @classmethod

@@ -261,18 +261,17 @@ def _cosines(context: QueryContext, question: FloatArray, model_id: str, rows: R
     snapshot, scope = context.snapshot, context.scope
     is_turn = rows.contexts > 0
     if not is_turn.any():
-        return snapshot.cosines(question, model_id, rows.ids, scope)
+        return context.above_level(snapshot.cosines(question, model_id, rows.ids, scope))
     contexts = np.unique(rows.contexts)  # before those of the rows, which the snapshot keeps
     before = snapshot.bodies(model_id, contexts, scope)[contexts.searchsorted(rows.contexts)]
     cosines = snapshot.cosines(question, model_id, rows.ids, scope)
     bodies = snapshot.bodies(model_id, rows.ids, scope)
     if not bodies.shape[1] == before.shape[1] == len(question):  # none of some has a vector
-        return cosines
+        return context.above_level(cosines)
     mixed = bodies + TURN_BEFORE * before
     norm = np.sqrt(np.vecdot(mixed, mixed))
     in_talk = np.vecdot(mixed, question) / np.maximum(norm, 1e-9)
-    together: FloatArray = np.where(is_turn & ~np.isnan(cosines), in_talk, cosines)
-    return together
+    return context.above_level(np.where(is_turn & ~np.isnan(cosines), in_talk, cosines))
 
 
 def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArray | None:
@@ -303,7 +302,7 @@ def late_interaction(run: Runner, context: QueryContext, rows: Rows) -> FloatArr
             at = np.sort(order[start:end])
             tokens = snapshot.token_vectors(model_id, rows.ids[at], scope)
             closest[at] = closest_tokens(question.tokens, weights, tokens, len(at))
-        return closest
+        return np.maximum(context.above_level(closest), 0.0)
 
     return run.run("late_interaction", n, match, None)
 

@@ -28,7 +28,7 @@ MAX_FACTS = 32
 
 CLOSE: Final = 0.8
 """Cosine of tokens from which a memory has a word of like meaning."""
-AKIN: Final = 0.7
+AKIN: Final = 0.76
 """The same where all else is held: *maths* is less like *physics*, *sofa* more like *couch*."""
 _ALIKE = 0.8
 """Likeness of two words from which one may be the other, misspelt."""

@@ -153,7 +153,8 @@ class Profile:
 class QueryContext(msgspec.Struct, frozen=True):
     """Everything a stage may read.
 
-    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder.
+    ``question`` is None until, or unless, it is encoded; ``kind`` says by which embedder, and
+    ``level`` which cosine that one gives two texts that have nothing in common.
     ``pool_factor`` is how many times larger pools are than configured; ``exemplars`` the row ids of
     the memories that a list is gathered around.
     """
@@ -170,6 +171,7 @@ class QueryContext(msgspec.Struct, frozen=True):
     question: Encoding | None = None
     question_weights: FloatArray | None = None
     kind: Kind = "words"
+    level: float = 0.0
     pool_factor: int = 1
     exemplars: IdArray | None = None
 
@@ -188,6 +190,13 @@ class QueryContext(msgspec.Struct, frozen=True):
         """Whether all of a kind is asked for, and ranked by scores of known meaning."""
         is_measured = self.profile.name == "default" and self.kind == "full"
         return self.plan.breadth == "all" and is_measured
+
+    def above_level(self, cosines: FloatArray) -> FloatArray:
+        """Return cosines, or NaN, as what the embedder has beyond its level: 0 there, 1 at most."""
+        if not self.level:
+            return cosines
+        above: FloatArray = (cosines - np.float32(self.level)) / np.float32(1.0 - self.level)
+        return above
 
     def pool_size(self, configured: int) -> int:
         """Return the size of a pool: the configured one, or twice the results wanted."""
@@ -314,7 +323,8 @@ class Ranking(msgspec.Struct, frozen=True):
     ``rank_by_score`` by row the rank it had before diversity moved it.
     ``closest`` (n, q) is the cosine of each question token and the closest token of each row, NaN
     where unknown; None if they were not compared. ``owned`` by row whose fact it tells, of those
-    that were read.
+    that were read. ``outdated`` is how probably the first is not how it is now, by what was said
+    later; 0 where nothing was.
     """
 
     rows: Rows
@@ -328,6 +338,7 @@ class Ranking(msgspec.Struct, frozen=True):
     rank_by_score: Mapping[int, int] = msgspec.field(default_factory=dict)
     closest: FloatArray | None = None
     owned: Mapping[int, Owned] = msgspec.field(default_factory=dict)
+    outdated: float = 0.0
 
     def __len__(self) -> int:
         """Count the rows chosen so far."""

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from family_recall.access import policy
-from family_recall.encoders.base import Encoder, Encoding
+from family_recall.encoders.base import Encoder, Encoding, level_of
 from family_recall.english.text import normalise
 from family_recall.recall.dataflow import QueryContext, QueryPlan, mode_of
 from family_recall.recall.question import planner
@@ -134,7 +134,13 @@ def encode(run: Runner, context: QueryContext) -> QueryContext:
     if encoder is None or encoding is None:
         return context
     run.trace.embedder = encoder.model_id
-    context = replace(context, model_id=encoder.model_id, question=encoding, kind="static")
+    context = replace(
+        context,
+        model_id=encoder.model_id,
+        question=encoding,
+        level=level_of(encoder),
+        kind="static",
+    )
     if stage == "embed_static":
         return context
     weigh = functools.partial(token_weights, encoder, encoding, context.plan)

@@ -108,14 +108,19 @@ def test_a_dry_run_changes_nothing(home: FamilyRecall, tmp_path: Path) -> None:
     assert [(o.reason, o.n) for o in dry.left_out] == [("media without a text", 1)]
 
 
-def test_a_file_that_cannot_be_read_stores_nothing(home: FamilyRecall, tmp_path: Path) -> None:
-    """Not even what comes before the line that is wrong."""
+def test_a_day_that_cannot_be_read_is_listed(home: FamilyRecall, tmp_path: Path) -> None:
+    """Its row is stored without it; nothing is where the caller wants all or nothing."""
     path = tmp_path / "t.csv"
     path.write_text("note,date\nOne,2025-05-01\nTwo,soon\n", "utf-8")
 
     with pytest.raises(DatasetError, match=r"t\.csv:3: expected a day"):
-        load(home, path)
+        load(home, path, strict=True)
     assert listed(home) == []
+
+    imported = load(home, path)
+
+    assert imported.created == 2
+    assert ["expected a day" in omission.problem for omission in imported.left_out] == [True]
 
 
 def test_another_file_of_the_same_name_is_not_taken_for_the_first(

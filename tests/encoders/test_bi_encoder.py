@@ -193,7 +193,7 @@ def test_rare_words_weigh_more(encoder: BiEncoder) -> None:
 def test_the_encoder_knows_its_sizes(encoder: BiEncoder) -> None:
     """The shipped model has 384 and 64 dimensions and stays on the processor."""
     assert (encoder.dim, encoder.token_dim) == (384, 64)
-    assert encoder.model_id == "family-embedder-int8/4"
+    assert encoder.model_id == "family-embedder-int8/5"
     assert encoder.provider == "CPUExecutionProvider"
 
 

@@ -180,7 +180,7 @@ def test_models_of_ones_own_come_before_the_shipped(
     found = [read_manifest().find_entry(role) for role in ("embedder", "cross_encoder")]
 
     assert [entry and entry.model.path.is_relative_to(own) for entry in found] == [False, True]
-    assert BiEncoder.load().model_id == "family-embedder-int8/4"
+    assert BiEncoder.load().model_id == "family-embedder-int8/5"
     assert CrossEncoder.load() is not None
     empty = tmp_path_factory.mktemp("empty")
     (empty / "manifest.json").write_text('{"format": 1, "models": []}')

@@ -14,6 +14,7 @@ the candidates, for it would show in its neighbours, but of what was never store
 Examples:
   python -m tools.fit.calibration ~/sets
   python -m tools.fit.calibration ~/sets --sets beam,dunedin --limit 50 --output /tmp/c.json
+  python -m tools.fit.calibration ~/sets --only outdated --profiles default
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -38,6 +39,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # before ONNX Runtime's first import
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
 from family_recall.api import FamilyRecall
@@ -105,7 +107,8 @@ BUDGET_MS = 60_000.0  # no stage is left out for lack of time
 RIDGE = 4.0  # of standardised evidence, where every set counts as `SET_WEIGHT` questions
 SET_WEIGHT = 400.0
 SIGNS = {
-    **{name: 1 for name in EVIDENCE if name not in {"best_reading", "list", "asks"}},
+    **{name: 1 for name in EVIDENCE if name not in {"best_reading", "list"}},
+    "outdated": -1,
     "asks": -1,
 }
 """Which way evidence may speak for the first result: what is good of it never against it."""
@@ -165,8 +168,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = []
     for name, dataset in chosen_sets(parser, options):
         names.append(name)
-        for key, group in ask(dataset):
+        for key, group in ask(dataset, options.profiles):
             by_profile.setdefault(key, {})[name] = group
+    if options.only:
+        record = json.loads(OUTPUT.read_text("utf-8"))
+        for (profile, kind), groups in by_profile.items():
+            first = record["profiles"][profile][kind]["first"]
+            first[options.only] = weight_of(options.only, first, [*groups.values()])
+            print(f"{profile}, {kind}: {options.only} {first[options.only]:.2f}")
+        command = f"python -m tools.fit.calibration DATA_DIR --sets {','.join(names)}"
+        record.setdefault("refitted", {})[options.only] = f"{command} --only {options.only}"
+        options.output.write_text(json.dumps(record, indent=2) + "\n", "utf-8")
+        return 0
     licences = licences_of(options)
     limit = [] if options.limit is None else ["--limit", str(options.limit)]
     record = {
@@ -230,8 +243,8 @@ def refusal(folder: Path, licences: Mapping[str, str]) -> str | None:
     return None
 
 
-def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
-    """Store a set once, and ask its questions under every profile, with models and without.
+def ask(dataset: Dataset, names: Collection[str]) -> Iterator[tuple[tuple[str, str], Group]]:
+    """Store a set once, and ask its questions under some profiles, with models and without.
 
     Raises:
         SystemExit: If a model is missing.
@@ -247,7 +260,7 @@ def ask(dataset: Dataset) -> Iterator[tuple[tuple[str, str], Group]]:
                     if None in (stats["model"], stats["static_model"], CrossEncoder.load()):
                         raise SystemExit("a model is missing: not every kind can be fitted")
                     say(f"  stored, {stats['model']} and {stats['static_model']}")
-                for profile in profiles().values():
+                for profile in [profiles()[name] for name in names]:
                     yield (profile.name, kind), _ask(home, dataset, profile, rerank=False)
                     if profile.weights.get("cross_encoder"):
                         group = _ask(home, dataset, profile, rerank=True)
@@ -360,6 +373,24 @@ def constants(groups: Sequence[Group]) -> dict[str, Any]:
         "first": logistic(evidence, right, weights, signs=SIGNS),
         "stored": logistic(evidence, stored, weights, signs={"score": 1, "clear": 1}),
     }
+
+
+def weight_of(name: str, first: Mapping[str, float], groups: Sequence[Group]) -> float:
+    """Fit the weight of one of `EVIDENCE`, the others as they are, with the sign it may have."""
+    scored = [[asked for asked in group if asked.decided_by == "score"] for group in groups]
+    shares = np.concatenate([shares_of(group) for group in scored])
+    everything = [asked for group in scored for asked in group]
+    right = np.array([asked.right for asked in everything], np.bool_)
+    evidence = np.array([asked.evidence[list(EVIDENCE).index(name)] for asked in everything])
+    before = probabilities({**first, name: 0.0}, everything)
+    logits = np.log(before / (1.0 - before))
+
+    def loss(weight: float) -> float:
+        surprise = np.logaddexp(0.0, np.where(right, -1.0, 1.0) * (logits + weight * evidence))
+        return float(shares @ surprise) + 0.5 * RIDGE * weight**2 * float(evidence.var())
+
+    found = minimize_scalar(loss, bounds=(-10.0, 10.0), method="bounded").x
+    return round(float(found), 4) if found * SIGNS.get(name, found) > 0.0 else 0.0
 
 
 def shares_of(group: Group) -> Scores:
@@ -489,6 +520,12 @@ def add_sets(parser: argparse.ArgumentParser) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of(__doc__)
     add_sets(parser)
+    parser.add_argument(
+        "--only", choices=EVIDENCE, help="fit the weight of this alone, the others as they are"
+    )
+    parser.add_argument(
+        "--profiles", nargs="+", choices=profiles(), default=[*profiles()], help="(default: all)"
+    )
     parser.add_argument(
         "--output",
         type=Path,

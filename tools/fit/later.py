@@ -46,7 +46,7 @@ HOUSEHOLDS = ROOT / "tools/fit/households"
 OUTPUT = ROOT / "family_recall/recall/ranking/later.json"
 BUDGET_MS = 60_000.0
 PARTS = 10
-GAINS = 6.0
+GAINS = 3.0
 """First answers that come right for each that is lost."""
 
 
@@ -123,7 +123,8 @@ def examples_of(folder: Path, models: Path | None) -> Iterator[Example]:
 
             def compare(run: Runner, asked: QueryContext, ranking: Ranking) -> Ranking:
                 scorer = run.models.scorer()
-                rows = later.of_theirs(asked, ranking, later.said_later(asked, ranking))
+                said = later.said_later(asked, ranking)
+                rows = later.of_theirs(asked, ranking, said) if said else []
                 if scorer is not None and rows:
                     first = int(ranking.order[0])
                     logits = later.logits_of(run, asked, ranking, scorer, [first, *rows])

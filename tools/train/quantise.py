@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from tools.train.export.onnx_sessions import Inputs
 
 ROLES = {
-    "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/4"},
+    "embedder": {"name": "family-embedder", "model_id": "family-embedder-int8/5"},
     "cross_encoder": {
         "name": "family-cross-encoder",
         "model_id": "family-cross-encoder-int8/5",
@@ -132,6 +132,7 @@ def write(
             "dimensions": bert.words.shape[1],
             "token_dimensions": head.projection.shape[1],
             "token_idf": file_facts(args.out / "token_idf.npy"),
+            "level": args.level,
         }
     put_entry(args.out, entry)
 
@@ -210,6 +211,12 @@ def parser() -> argparse.ArgumentParser:
         "--restore", type=Path, help="write the int8 file's weights into this folder instead"
     )
     made.add_argument("--alpha", type=float, default=0.85, help="SmoothQuant α (default: 0.85)")
+    made.add_argument(
+        "--level",
+        type=float,
+        default=0.0,
+        help="cosine of two texts that have nothing in common, of an embedder (default: 0)",
+    )
     made.add_argument("--seed", type=int, default=17, help="of every draw (default: 17)")
     made.add_argument(
         "--measure-only", action="store_true", help="keep the file in --out and measure it"

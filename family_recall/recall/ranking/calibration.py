@@ -38,6 +38,7 @@ EVIDENCE: Mapping[str, str] = {
     "meaning_first": "1 where the search for meaning has it first",
     "reading": "how surely it answers, as the cross-encoder read it",
     "best_reading": "the same of the best that was read",
+    "outdated": "how probably it is not how it is now, by what was said later",
     "asks": "1 where it only asks",
     "list": "1 where all of a kind is asked for",
 }
@@ -51,6 +52,7 @@ _FEW = 5
 _RARE = 0.6
 """Share of the rarest token's weight from which a token counts as rare."""
 _READ = INDEX["cross_encoder"]
+_ROUNDING = 1e-6
 
 DecidedBy = Literal["time", "identifier", "focus", "about"]
 """What decides an answer where scores do not: that it was said in the time asked for, holds the
@@ -68,6 +70,8 @@ DOUBTED = OK_FROM - 0.01
 """The highest confidence of an answer that says nothing of something the question names."""
 WEAK_FROM = GUESSED / (GUESSED + DENIED)
 """The confidence below which denying an answer costs less than guessing: 0.25."""
+LIKELY_FROM = 0.35
+"""The confidence from which what may be outdated is doubted, and not denied for that."""
 ANOTHERS = np.float32(WEAK_FROM - 0.05)
 """The highest confidence of what tells of somebody else than is asked about."""
 
@@ -108,6 +112,7 @@ def evidence(
         "meaning_first": _is_first(pool, "vector", memory),
         "reading": float(read[0]),
         "best_reading": float(read.max()),
+        "outdated": ranking.outdated,
         "asks": float((ranking.rows.cues[first] & BITS["only_asks"]) != 0),
         "list": float(context.asks_for_list),
     }
@@ -158,6 +163,8 @@ class Calibration:
             weights["intercept"] + sum([weights[name] * evidence[name] for name in evidence])
             for weights in (self.first, self.stored)
         )
+        if first - self.first["outdated"] * evidence["outdated"] >= _logit(LIKELY_FROM):
+            first = max(first, _logit(WEAK_FROM) + _ROUNDING)
         answerable = 1.0 / (1.0 + math.exp(-min(max(stored, -40.0), 40.0)))
         return Certainty(first, answerable, self.first, evidence=evidence)
 
@@ -236,7 +243,11 @@ def find_calibration(profile: str, kind: Kind, *, reranked: bool = False) -> Cal
 def certain(probability: float) -> Certainty:
     """Return the same probability for every result: where scores do not decide."""
     p = min(max(probability, 1e-6), 1.0 - 1e-6)
-    return Certainty(math.log(p / (1.0 - p)), p)
+    return Certainty(_logit(p), p)
+
+
+def _logit(probability: float) -> float:
+    return math.log(probability / (1.0 - probability))
 
 
 def usually(path: DecidedBy) -> Certainty:

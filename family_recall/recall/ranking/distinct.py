@@ -133,7 +133,7 @@ def diversify(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
             ids = ranking.rows.ids
             bodies = context.snapshot.bodies(context.model_id, ids, context.scope)[rows]
         if np.vecdot(bodies, bodies).all():
-            similarity = partial(_cosines, bodies)
+            similarity = partial(_cosines, context, bodies)
         else:  # one has no vector
             similarity = word_jaccard(ranking.rows, rows)
         picks = maximal_marginal_relevance(
@@ -235,10 +235,9 @@ def maximal_marginal_relevance(
     return picks
 
 
-def _cosines(bodies: FloatArray, row: int) -> FloatArray:
+def _cosines(context: QueryContext, bodies: FloatArray, row: int) -> FloatArray:
     """Return the cosines of one of some unit rows with all, on one thread: vecdot asks no BLAS."""
-    cosines: FloatArray = np.vecdot(bodies, bodies[row])
-    return cosines
+    return context.above_level(np.vecdot(bodies, bodies[row]))
 
 
 def word_jaccard(rows: Rows, among_rows: IdArray) -> Callable[[int], FloatArray]:

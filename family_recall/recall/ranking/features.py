@@ -276,7 +276,8 @@ class _Columns(msgspec.Struct, frozen=True):
         bodies = self.context.snapshot.bodies(model_id, self.rows.ids, self.context.scope)
         is_exemplar = among(self.rows.ids, exemplars)
         itself = (is_exemplar & bodies.any(axis=1)).astype(np.float32)
-        similarity = bodies.dot(bodies[is_exemplar].T).sum(axis=1) - itself
+        cosines = self.context.above_level(bodies.dot(bodies[is_exemplar].T))
+        similarity = cosines.sum(axis=1) - itself
         mean: FloatArray = similarity / np.maximum(is_exemplar.sum() - itself, 1.0)
         return mean
 

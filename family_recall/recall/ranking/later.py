@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 
 import numpy as np
+from msgspec.structs import replace
 
 from family_recall.encoders.base import PairScorer
 from family_recall.english import mask_of
@@ -49,7 +50,10 @@ _OF_PAIRS = [rivals.FEATURES.index(name) for name in FEATURES[-4:]]
 
 
 def read_later(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
-    """Place above the first candidate the later one that answers the question rather than it."""
+    """Place above the first candidate the later one that answers the question rather than it.
+
+    How probably the other of the two does is kept, as evidence of how sure the answer is.
+    """
     scorer = run.models.scorer()
     if scorer is None or not context.request.ctx.allow_cross_encoder:
         return ranking
@@ -69,11 +73,15 @@ def read_later(run: Runner, context: QueryContext, ranking: Ranking) -> Ranking:
         weights, least = model()
         sure = {row: float(np.dot(weights, each)) for row, each in compared.items()}
         best = max(sure, key=sure.__getitem__, default=None)
-        if best is None or sure[best] < least:
+        if best is None:
             return ranking
+        answers = 1.0 / (1.0 + math.exp(-sure[best]))
+        if sure[best] < least:
+            return replace(ranking, outdated=answers)
         read = ranking.features.copy()
         read[best, _READ] = probability(logits[best])
-        return takes_over(rescored(ranking, read), [(best, first)])
+        moved = takes_over(rescored(ranking, read), [(best, first)])
+        return replace(moved, outdated=1.0 - answers)
 
     return run.run("later", len(later), compare, ranking, is_learned=False)
 

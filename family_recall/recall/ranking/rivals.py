@@ -166,7 +166,7 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
             retold.append((older, newer))
             continue
         features = pair_features(question, rarity, stated[older], stated[newer], cosine)
-        if _changes_topic(stated[older], stated[newer], features[_BOTH_COVER]):
+        if _tells_of_another(stated[older], stated[newer], features[_BOTH_COVER]):
             continue
         differs, says_change = features[_DIFFERS], features[_DIFFERS + 1]
         if differs or says_change:
@@ -304,7 +304,7 @@ def _cosines(context: QueryContext, rows: Rows, best: IdArray) -> FloatArray:
     if context.model_id is None:
         return np.full((len(best[:FIRST]), len(best)), _NO_COSINE, np.float32)
     bodies = context.snapshot.bodies(context.model_id, rows.ids, context.scope)[best]
-    cosines: FloatArray = bodies[:FIRST].dot(bodies.T)
+    cosines = context.above_level(bodies[:FIRST].dot(bodies.T))
     has_none = np.vecdot(bodies, bodies) == 0.0
     cosines[has_none[:FIRST]] = _NO_COSINE
     cosines[:, has_none] = _NO_COSINE
@@ -409,8 +409,11 @@ def _says_now(older: Stated, newer: Stated, both_cover: float) -> bool:
     return values_differ(older.values, newer.statement.values_now(newer.values))
 
 
-def _changes_topic(older: Stated, newer: Stated, both_cover: float) -> bool:
-    """Whether a newer memory is about something else, which the question did not mean."""
+def _tells_of_another(older: Stated, newer: Stated, both_cover: float) -> bool:
+    """Whether a newer memory is about something else: another's *my*, or another topic."""
+    own = older.statement.speaks_of_own and newer.statement.speaks_of_own
+    if own and older.author != newer.author:
+        return True
     is_far = older.near - newer.near > MUCH_FURTHER and not _says_now(older, newer, both_cover)
     return is_far and len(newer.stems - older.stems) >= ANOTHER_TOPIC
 
@@ -437,7 +440,7 @@ def features_of(
             rarity,
             stated[older],
             stated[newer],
-            float(bodies[older].dot(bodies[newer])),
+            float(context.above_level(bodies[older].dot(bodies[newer]))),
         )
         for older, newer in pairs
         if {older, newer} <= stated.keys()

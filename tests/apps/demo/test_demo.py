@@ -131,13 +131,22 @@ def test_the_right_answers_are_told_as_such(answers: dict[str, Answer]) -> None:
             assert answer.status == ("no_match" if title in unsure else "ok"), title
 
 
-def test_no_password_is_shown_to_somebody_who_asked_for_none(answers: dict[str, Answer]) -> None:
-    """It is near the question about the telescope, and is named to one who asks for it alone."""
-    closest = answers["The same secret, asked by somebody else"]
+def test_no_password_is_shown_to_somebody_who_asked_for_none(
+    answers: dict[str, Answer], tmp_path: Path
+) -> None:
+    """Though it is among what comes closest: it is named to one who asks for it alone."""
+    with FamilyRecall.open(tmp_path / "family.db", timezone=TIMEZONE) as home:
+        move_in(home)
+        network = home.recall("guest network", person_id="rajesh", time_budget_ms=60_000)
+    unanswered = answers["The same secret, asked by somebody else"]
+    closest = msgspec.structs.replace(
+        unanswered, results=(*network.results[:1], *unanswered.results)
+    )
     out = io.StringIO()
     ask_own("What is the password of the guest network?", "rajesh", out)
 
-    assert any("password" in result.text for result in closest.results)
+    assert unanswered.status == "no_match"
+    assert "password" in closest.results[0].text
     assert "password" not in str(closest)
     assert "mango-pickle-24" in out.getvalue()
 

@@ -331,10 +331,11 @@ def test_no_occurrence_contradicts_the_words_of_its_rule(
 
     line = ";".join(f"{name}={','.join(map(str, values))}" for name, values in parts.items())
     try:
-        rule = rrulestr(f"FREQ={freq};UNTIL=20280101T000000;{line}".rstrip(";"), dtstart=start)
+        rule = rrulestr(f"FREQ={freq};{line}".rstrip(";"), dtstart=start)
     except ValueError:  # a second Wednesday of a day
         return
-    found = list(itertools.islice(rule, 20))
+    until = dt.datetime(2028, 1, 1)  # noqa: DTZ001 -- floating
+    found = list(itertools.islice(itertools.takewhile(until.__gt__, rule), 20))
     for names, number in ((DAYS, "weekday"), (MONTHS, "month")):
         told = {at for at, name in enumerate(names, number == "month") if name in words}
         own = [at.weekday() if number == "weekday" else at.month for at in found]

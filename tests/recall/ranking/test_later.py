@@ -12,6 +12,12 @@ import pytest
 
 from family_recall import Answer, Memory, RecallContext, Space
 from family_recall.recall.ranking import later
+from family_recall.recall.ranking.calibration import (
+    EVIDENCE,
+    LIKELY_FROM,
+    WEAK_FROM,
+    find_calibration,
+)
 from tests.conftest import TinyScorer, open_home
 
 OLD = "Lena has the long ladder from the garage"
@@ -111,3 +117,30 @@ def test_what_cannot_be_read_takes_no_part(
     ranking: Any = SimpleNamespace(order=np.array([0, 1]), owned={})
 
     assert later.of_theirs(context, ranking, [1]) == []
+
+
+def test_what_may_be_outdated_is_less_sure(tmp_path: Path) -> None:
+    """Two that read as well, one of them later: whichever is first may not be how it is now."""
+    answer = asked(tmp_path / "a.db", Reader("ladder"))
+    alone = asked(tmp_path / "b.db", Reader("ladder"), new_day=-90)
+
+    assert answer.trace.evidence["outdated"] > alone.trace.evidence["outdated"] == 0.0
+    assert answer.confidence < alone.confidence
+
+
+def test_what_is_likely_is_not_denied_for_being_outdated() -> None:
+    """It is weak; what was unlikely without that may be denied."""
+    fitted = find_calibration("default", "full", reranked=True)
+    nothing = dict.fromkeys(EVIDENCE, 0.0)
+
+    def confidence(lead: float, outdated: float) -> float:
+        certainty = fitted.certainty(nothing | {"lead": lead, "outdated": outdated})
+        return 1.0 / (1.0 + float(np.exp(-certainty.logit)))
+
+    likely, unlikely = (
+        next(x for x in np.arange(0.0, 3.0, 0.01).tolist() if confidence(x, 0.0) > least)
+        for least in (LIKELY_FROM, WEAK_FROM)
+    )
+
+    assert WEAK_FROM <= confidence(likely, 1.0) < confidence(likely, 0.0)
+    assert confidence(unlikely, 1.0) < WEAK_FROM < confidence(unlikely, 0.0)
