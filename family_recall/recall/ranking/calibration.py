@@ -70,7 +70,7 @@ DOUBTED = OK_FROM - 0.01
 """The highest confidence of an answer that says nothing of something the question names."""
 WEAK_FROM = GUESSED / (GUESSED + DENIED)
 """The confidence below which denying an answer costs less than guessing: 0.25."""
-LIKELY_FROM = 0.35
+LIKELY_FROM = 0.28
 """The confidence from which what may be outdated is doubted, and not denied for that."""
 ANOTHERS = np.float32(WEAK_FROM - 0.05)
 """The highest confidence of what tells of somebody else than is asked about."""
