@@ -128,20 +128,19 @@ def rivals(context: QueryContext, ranking: Ranking, n: int) -> Compared:
     rows = sorted({*itertools.chain.from_iterable((*chosen, *alike, *of_self)), *keyed})
     statements = _statements_of(context, ranking, rows)
     question, rarity = context.plan.asked, _rarity(context)
+    alike, of_self = (
+        [pair for pair in pairs if statements.keys() >= {*pair}] for pairs in (alike, of_self)
+    )
     retold = [
         (older, newer)
         for older, newer in alike
-        if older in statements
-        and newer in statements
-        and not _are_two_facts(statements[older], statements[newer])
+        if not _are_two_facts(statements[older], statements[newer])
         and _tells_again(question, statements[older].text, statements[newer].text)
     ]
     given_up = [
         (older, newer)
         for older, newer in of_self
-        if older in statements
-        and newer in statements
-        and english.is_given_up(statements[older].text, statements[newer].text)
+        if english.is_given_up(statements[older].text, statements[newer].text)
     ]
     short = {row for row, statement in statements.items() if len(statement.text) <= MOST_CHARS}
     chosen = {
